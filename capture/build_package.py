@@ -1,4 +1,5 @@
-"""Builds the package understudy-capture for pip (PEP 517 and 660), with the standard library alone."""
+"""Builds the package understudy-capture for pip (PEP 517 and 660), using only the standard
+library."""
 
 import base64
 import hashlib
@@ -12,7 +13,7 @@ PACKAGE = "understudy_capture"
 VERSION = "0.1.0"
 STEM = f"{PACKAGE}-{VERSION}"
 INFO = f"{STEM}.dist-info"
-# torch is not asked for: the one of the training program is used, whichever it is.
+# The package does not depend on torch: it uses that of the training program, whichever it is.
 METADATA = f"""Metadata-Version: 2.1
 Name: understudy-capture
 Version: {VERSION}
@@ -26,7 +27,7 @@ Root-Is-Purelib: true
 Tag: py3-none-any
 """
 COMMANDS = f"[console_scripts]\nunderstudy-capture = {PACKAGE}.command:main\n"
-OLDEST = (1980, 1, 1, 0, 0, 0)  # no time of the build in the file
+OLDEST = (1980, 1, 1, 0, 0, 0)  # the file has no time of its build
 
 
 def sources():

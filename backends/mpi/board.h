@@ -14,7 +14,7 @@
 
 namespace understudy::backends {
 
-/// What a rank asks another when a call of it takes long.
+/// A question to another rank when a call that involves it takes long.
 struct Question {
   enum class About : std::int32_t { kCollectives, kSendsToMe, kReceivesFromMe };
   About about = About::kCollectives;
@@ -26,24 +26,25 @@ struct Question {
 inline constexpr std::size_t kDoingBytes = 240;
 
 struct Answer {
-  std::uint64_t started = 0;              ///< calls of the kind that were asked about
-  std::uint64_t progress = 0;             ///< Backend::note_progress() so far
-  std::array<char, kDoingBytes> doing{};  ///< what the rank waits in, a C string; empty: in no call
+  std::uint64_t started = 0;   ///< number of calls of the kind in question
+  std::uint64_t progress = 0;  ///< Backend::note_progress() so far
+  /// The call that the rank waits in, a C string; empty: in no call.
+  std::array<char, kDoingBytes> doing{};
 };
 
-/// What one rank was asked last, and answered.
+/// The last question to a rank, and its last answer.
 struct Heard {
   int world_rank = 0;
   Question question;
-  bool under_way = false;  ///< the question, or its answer
+  bool under_way = false;  ///< the question or its answer is under way
   std::chrono::steady_clock::time_point asked;
-  bool answered = false;  ///< `answer` is one to `question`, if not the last
+  bool answered = false;  ///< `answer` belongs to `question`, even if later ones have no answer yet
   Answer answer;
-  bool is_stopped = false;  ///< its process, where that can be told
+  bool is_stopped = false;  ///< its process is stopped, if that can be found out
 };
 
-/// Tells ranks from each other what they are doing, over a communicator of its own. A rank answers
-/// whenever its engine looks in, which it does also while the program computes.
+/// Tells ranks what the others are doing, over a communicator of its own. A rank answers whenever
+/// its engine serves the board, also while the program computes.
 class Board {
  public:
   using Answerer = std::function<Answer(const Question&)>;
@@ -51,17 +52,17 @@ class Board {
   Board(MPI_Comm comm, Answerer answerer);
   Board(const Board&) = delete;
   Board& operator=(const Board&) = delete;
-  /// Stops to listen; the last call, before MPI_Finalize.
+  /// Stops listening; the last call, before MPI_Finalize.
   void withdraw();
 
-  /// Answers what has come in, and takes answers.
+  /// Answers questions that have come in, and takes answers.
   void serve();
   /// Sends the question, unless one to this rank is still under way.
   void ask(const Question& question, int world_rank);
   [[nodiscard]] const Heard& heard(int world_rank) { return peer(world_rank).heard; }
 
  private:
-  /// One at a time is under way to a rank, so that no answer is taken for another's.
+  /// Only one question at a time is under way to a rank, so that no answer is taken for another's.
   struct Peer {
     Question sent;
     Answer arriving;
@@ -76,7 +77,7 @@ class Board {
   Answerer answerer_;
   Question incoming_;
   MPI_Request listening_ = MPI_REQUEST_NULL;
-  // What is under way lives here until the job ends.
+  // Messages under way stay here until the job ends.
   std::vector<std::unique_ptr<Answer>> answers_;
   std::map<int, std::unique_ptr<Peer>> peers_;  ///< by world rank
 };

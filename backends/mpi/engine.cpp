@@ -13,7 +13,7 @@ using et_schema::CommKind;
 
 namespace {
 
-/// How often a thread that has nothing to do looks for questions of other ranks.
+/// How often an idle thread looks for questions of other ranks.
 constexpr std::chrono::milliseconds kIdleLook{100};
 /// Polls between two looks at the clock and at questions.
 constexpr unsigned kPollsBetweenLooks = 64;
@@ -37,7 +37,7 @@ Engine::~Engine() {
   }
   queue_changed_.notify_one();
   thread_.join();
-  // With transfers under way MPI must not be called again: it would get on with them, on buffers
+  // While transfers are under way MPI must not be called again: it would continue them on buffers
   // that may be gone.
   if (is_idle()) {
     board_.withdraw();
@@ -117,7 +117,8 @@ void Engine::poll_until(const Operation& operation) {
       poll(/*look=*/false);
     }
   }
-  // Under the mutex, so that the engine's thread cannot miss it between its check and its sleep.
+  // This happens under the mutex, so that the engine's thread cannot miss it between its check and
+  // its sleep.
   bool hand_over = false;
   {
     const std::lock_guard lock(queue_mutex_);
@@ -146,7 +147,7 @@ void Engine::work() {
       continue;
     }
     if (has_failed_.load()) {
-      // What is under way must not get on: the caller's buffers may be gone already.
+      // Transfers under way must not continue: the caller's buffers may be gone already.
       continue;
     }
     {
@@ -198,7 +199,7 @@ void Engine::begin(Operation& operation) {
 
 void Engine::poll(bool look) {
   if (has_failed_.load(std::memory_order_relaxed)) {
-    return;  // since the token was asked for: buffers may be gone
+    return;  // it failed after the token was requested: buffers may be gone
   }
   try {
     if (has_queue_.load(std::memory_order_relaxed)) {
@@ -210,7 +211,7 @@ void Engine::poll(bool look) {
     }
   } catch (const et_schema::Error& error) {
     fail(std::make_exception_ptr(error.with_rank(world_rank_)));
-  } catch (...) {  // out of memory, a broken invariant: for the caller's thread to report
+  } catch (...) {  // out of memory, or a broken invariant: the caller's thread reports it
     fail(std::current_exception());
   }
 }

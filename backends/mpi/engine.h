@@ -26,19 +26,19 @@ namespace understudy::backends {
 struct Operation {
   Call call;
   Group* group = nullptr;
-  std::uint64_t index = 0;  ///< which call of its kind in the group this is, from 1
+  std::uint64_t index = 0;  ///< number of the call among those of its kind in the group, from 1
   std::chrono::steady_clock::time_point started;
   Schedule schedule;
   std::atomic<bool> done{false};
 };
 
-/// Runs non-blocking MPI on a thread of its own, so that transfers get on while the program
+/// Runs non-blocking MPI on a thread of its own, so that transfers continue while the program
 /// computes (Open MPI has no progress of its own).
 ///
-/// One thread at a time calls MPI, the one that holds the token: the engine's thread, or the
-/// caller's while it waits for a call, so that a call that is waited for at once costs no thread
-/// switch. All groups share the thread: nothing in it blocks, so calls of different groups cannot
-/// wait for each other. The first failure is kept, and every wait reports it.
+/// Only the thread that holds the token calls MPI: the engine's thread, or the caller's while it
+/// waits for a call. So a call that is waited for at once costs no thread switch. All groups share
+/// the thread: nothing in it blocks, so calls of different groups cannot wait for each other. The
+/// first failure is kept, and every wait reports it.
 class Engine {
  public:
   /// Finds a group by its id, for questions of other ranks; null if there is none yet.
@@ -48,26 +48,27 @@ class Engine {
          double time_limit_s, GroupFinder find_group);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  /// Stops the thread, whatever is under way.
+  /// Stops the thread, even with calls under way.
   ~Engine();
 
   /// Hands the call to the engine's thread.
   [[nodiscard]] std::shared_ptr<Operation> start(const Call& call, Group& group);
   void wait(Operation& operation);
   void run(const Call& call, Group& group);
-  /// Nobody will wait for the call, whose buffers may go. If it is under way that is a failure:
-  /// nothing gets on any more.
+  /// To be called when nobody will wait for the call and its buffers may go. If the call is under
+  /// way, that is a failure: nothing continues any more.
   void let_go(const Operation& operation);
 
   /// Runs `action` while no other thread calls MPI.
   void with_token(const std::function<void()>& action);
-  /// The same if the token is free within `patience`, else without it: for the end of the job.
+  /// The same if the token becomes free within `patience`; otherwise without it. For the end of the
+  /// job.
   void with_token_or_without(std::chrono::milliseconds patience,
                              const std::function<void()>& action);
 
   void set_time_limit(double seconds) { time_limit_s_.store(seconds); }
   void note_progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
-  /// Any thread's: calls under way fail, and so do those that come.
+  /// May be called from any thread: calls under way and later ones fail.
   void interrupt();
 
   /// True if nothing is under way and nothing has failed.
@@ -78,11 +79,11 @@ class Engine {
   void poll_until(const Operation& operation);
   void work();
 
-  // With the token:
+  // These need the token:
   void take_queue();
   void begin(Operation& operation);
-  /// Gets all calls on; `look`: also at the clock and at other ranks' questions, which is done now
-  /// and then anyway. Keeps what is thrown as the failure.
+  /// Continues all calls. With `look` it also looks at the clock and at other ranks' questions,
+  /// which otherwise happens only now and then. Keeps an exception as the failure.
   void poll(bool look);
   void advance_all();
   void look_around();

@@ -11,8 +11,8 @@
 
 namespace understudy::backends {
 
-/// A process group of the job. Sends and receives have a communicator of their own, so that their
-/// tags are the caller's alone.
+/// A process group of the job. Sends and receives have a communicator of their own, so that only
+/// the caller uses their tags.
 struct Group {
   GroupId id = 0;
   std::string name;
@@ -21,7 +21,7 @@ struct Group {
   MPI_Comm collectives = MPI_COMM_NULL;
   MPI_Comm messages = MPI_COMM_NULL;
 
-  // Calls that this process has started, for who-waits-for-whom:
+  // Counts of the calls that this process has started, to find out which rank waits for which:
   std::uint64_t collective_count = 0;
   std::vector<std::uint64_t> sends;     ///< by peer
   std::vector<std::uint64_t> receives;  ///< by peer

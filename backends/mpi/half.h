@@ -5,7 +5,7 @@
 
 namespace understudy::backends {
 
-/// IEEE binary16 as bits, converted with rounding to the nearest even.
+/// IEEE binary16 as bits; conversion rounds to the nearest even.
 struct Float16 {
   [[nodiscard]] static float to_float(std::uint16_t bits) {
     const std::uint32_t sign = (bits & 0x8000U) << 16U;
@@ -13,8 +13,7 @@ struct Float16 {
     if (magnitude >= 0x7c00U) {  // infinity, NaN
       return std::bit_cast<float>(sign | 0x7f800000U | ((magnitude & 0x3ffU) << 13U));
     }
-    // The exponent is moved by 112 (127 - 15) with a multiplication, which also makes subnormals
-    // right.
+    // A multiplication moves the exponent by 112 (127 - 15), which also makes subnormals right.
     const float scaled = std::bit_cast<float>(magnitude << 13U) * kTwoTo112;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
   }
@@ -30,7 +29,7 @@ struct Float16 {
       return static_cast<std::uint16_t>(sign | 0x7c00U);
     }
     if (magnitude < kSmallestNormal) {
-      // Adding a number whose last place is that of half's subnormals has the sum rounded there.
+      // Adding a number whose last place is that of half's subnormals rounds the sum there.
       const float sum = std::bit_cast<float>(magnitude) + kSubnormalRounder;
       return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(sum) -
                                                 std::bit_cast<std::uint32_t>(kSubnormalRounder)));
@@ -47,7 +46,7 @@ struct Float16 {
   static constexpr std::uint32_t kSmallestNormal = 0x38800000U;  // 2^-14
 };
 
-/// The upper half of a float, rounded to the nearest even.
+/// The upper half of a float; conversion rounds to the nearest even.
 struct BFloat16 {
   [[nodiscard]] static float to_float(std::uint16_t bits) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);

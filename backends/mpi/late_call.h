@@ -14,20 +14,20 @@ namespace understudy::backends {
 struct LateCall {
   const Call& call;
   const Group& group;
-  std::uint64_t index;  ///< which call of its kind in the group, from 1
+  std::uint64_t index;  ///< number of the call among those of its kind in the group, from 1
   int world_rank;
   double time_limit_s;
 };
 
-/// What to ask, and the world ranks to ask: the rest of the group, or the peer of a send or
+/// The question to ask, and the world ranks to ask: the rest of the group, or the peer of a send or
 /// receive.
 [[nodiscard]] Question question_of(const LateCall& late);
 [[nodiscard]] std::vector<int> ranks_to_ask(const LateCall& late);
 
-/// A rank of the call that has died, seen from its host.
+/// The error for a rank of the call that has died, as seen from its host.
 [[nodiscard]] et_schema::Error dead_rank_error(const LateCall& late, int world_rank);
 
-/// Who waits for whom, by what the others said.
+/// The error that tells which rank waits for which, from the others' answers.
 [[nodiscard]] et_schema::Error late_call_error(const LateCall& late,
                                                const std::vector<Heard>& heard);
 

@@ -13,11 +13,11 @@ namespace understudy::backends {
 /// Tags that one call may use: its own and the next.
 inline constexpr int kTagsOfCall = 2;
 
-/// A checked call on its way to a schedule. Steps keep copies: call, group and reductions must
-/// outlive the schedule.
+/// A checked call on its way to a schedule. The steps keep copies of it, so call, group and
+/// reductions must outlive the schedule.
 class Lowering {
  public:
-  /// `tag` must belong to this call alone among those under way in the group.
+  /// Among the calls under way in the group, only this one may use `tag`.
   Lowering(const Call& call, const Group& group, Reductions& reductions, int tag)
       : call_(call),
         group_(group),
@@ -65,7 +65,7 @@ class Lowering {
   [[nodiscard]] static Buffer unaliased(const Buffer& input, const Buffer& output,
                                         Schedule& schedule);
 
-  // Each rank begins with its neighbour, so that no rank is everyone's first.
+  // Each rank begins with its neighbour, so that not all ranks begin with the same one.
   [[nodiscard]] int to(std::size_t step) const { return static_cast<int>((self_ + step) % size_); }
   [[nodiscard]] int from(std::size_t step) const {
     return static_cast<int>((self_ + size_ - step) % size_);

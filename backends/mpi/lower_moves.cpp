@@ -1,6 +1,6 @@
-// Collectives that only move bytes: MPI's own where each rank has one buffer of equal parts,
-// messages between each two ranks where sizes differ, buffers are lists, or an int cannot count the
-// bytes. Which of them it is must not depend on what ranks may have differently.
+// Lowers collectives that only move bytes. They are MPI's own if each rank has one buffer of equal
+// parts; they are messages between each two ranks if sizes differ, if buffers are lists, or if an
+// int cannot count the bytes. This choice must not depend on anything in which ranks may differ.
 #include <algorithm>
 #include <climits>
 
@@ -153,7 +153,7 @@ void Lowering::barrier(Schedule& schedule) const {
   });
 }
 
-/// sends[i·n + r] goes to rank r, receives[i·n + r] comes from it.
+/// Sends sends[i·n + r] to rank r, and receives receives[i·n + r] from it.
 void Lowering::exchange(const std::vector<Buffer>& sends, const std::vector<Buffer>& receives,
                         Schedule& schedule) const {
   schedule.add([this_ = *this, sends, receives](Requests& requests) {
@@ -195,7 +195,7 @@ void Lowering::rooted_exchange(const std::vector<Buffer>& sends,
   });
 }
 
-/// Each buffer once for every rank.
+/// A list with each buffer once for every rank.
 std::vector<Buffer> Lowering::each_to_all(const std::vector<Buffer>& buffers) const {
   std::vector<Buffer> sends;
   for (const Buffer& buffer : buffers) {
@@ -204,7 +204,7 @@ std::vector<Buffer> Lowering::each_to_all(const std::vector<Buffer>& buffers) co
   return sends;
 }
 
-/// The input itself, or a copy of it where the output overwrites it.
+/// The input itself, or a copy of it if the output overwrites it.
 Buffer Lowering::unaliased(const Buffer& input, const Buffer& output, Schedule& schedule) {
   if (!overlap(input, output)) {
     return input;

@@ -1,7 +1,7 @@
-// Reductions. Large ones among few ranks are direct: each rank receives everyone's version of its
-// own part, reduces it, and hands the result on. That is the least traffic there can be, and every
-// rank reduces; Open MPI's non-blocking ones take up to twice as long in place. The others are
-// MPI's own.
+// Lowers reductions. Large ones among few ranks are direct: each rank receives all versions of its
+// own part, reduces it, and passes the result on. That is the least possible traffic, and every
+// rank takes part in the reduction; Open MPI's non-blocking ones take up to twice as long in place.
+// The other reductions are MPI's own.
 #include <algorithm>
 
 #include "backends/check_call.h"
@@ -18,7 +18,7 @@ constexpr int kDirectRanks = 16;
 
 }  // namespace
 
-// The answer must be the same on all ranks.
+// The decision must be the same on all ranks.
 bool Lowering::is_direct(const Buffer& buffer) const {
   return size_bytes(buffer) >= kDirectBytes && group_.size() <= kDirectRanks;
 }
@@ -62,7 +62,7 @@ void Lowering::all_reduce(Schedule& schedule) const {
 void Lowering::reduce(Schedule& schedule) const {
   struct Direct {
     std::vector<Buffer> parts;
-    Buffer own;  // the root's is its part of the output, another rank's is scratch
+    Buffer own;  // the root's part lies in its output, another rank's in scratch memory
     std::byte* arrived = nullptr;
   };
   std::vector<Direct> direct;
@@ -110,7 +110,7 @@ void Lowering::reduce(Schedule& schedule) const {
   });
 }
 
-/// inputs: one a rank for each output.
+/// `inputs`: for each output, one input per rank.
 void Lowering::reduce_scatter(const std::vector<Buffer>& inputs, Schedule& schedule) const {
   std::vector<std::vector<Buffer>> parts;
   std::vector<std::byte*> arrived;
@@ -165,7 +165,7 @@ std::byte* Lowering::room_for_arrivals(const Buffer& own, Schedule& schedule) co
   return schedule.scratch(size_bytes(own) * (group_.size() - 1));
 }
 
-/// Sends each rank its part, and receives this rank's part of all others, one after the other.
+/// Sends each rank its part, and receives this rank's part from all others, one after the other.
 void Lowering::post_parts_to_owners(const std::vector<Buffer>& parts, std::byte* arrived,
                                     Requests& requests) const {
   const Buffer& own = parts[self_];

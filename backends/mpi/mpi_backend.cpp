@@ -22,7 +22,7 @@ using et_schema::DType;
 
 namespace {
 
-constexpr int kSmallestTagLimit = 32767;  // what the standard promises
+constexpr int kSmallestTagLimit = 32767;  // the least that the standard promises
 constexpr GroupId kSetUpGroup = std::numeric_limits<GroupId>::max();
 constexpr std::chrono::milliseconds kAbortPatience{500};
 
@@ -81,7 +81,8 @@ MpiSession::MpiSession() {
   if (is_initialized != 0) {
     check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
   } else {
-    // Not MPI_THREAD_MULTIPLE: one thread at a time calls MPI, and its locks would cost every call.
+    // Not MPI_THREAD_MULTIPLE: only one thread at a time calls MPI, and MPI's locks would cost
+    // every call.
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
               "MPI_Init_thread");
     finalize_ = true;
@@ -170,8 +171,8 @@ GroupId MpiBackend::make_group(const std::string& name, std::span<const int> ran
   return id;
 }
 
-// Making a communicator blocks in MPI. That each member is here with the same ranks is made sure of
-// before, by a call that has a time limit.
+// Making a communicator blocks in MPI. So a call with a time limit checks before that each member
+// is here with the same ranks.
 void MpiBackend::check_same_everywhere(const std::string& name, const std::vector<int>& ranks) {
   const std::string own = to_text(name, ranks);
   const std::vector<std::string> all = all_gather_text(own);

@@ -13,7 +13,8 @@
 
 namespace understudy::backends {
 
-/// MPI_Init and MPI_Finalize, unless the program that loaded the module has initialised MPI itself.
+/// Calls MPI_Init and MPI_Finalize, unless the program that loaded the module has initialised MPI
+/// itself.
 class MpiSession {
  public:
   MpiSession();
@@ -21,8 +22,8 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
   ~MpiSession();
 
-  /// Leaves MPI as it is at the end: other ranks may never come to MPI_Finalize. A process that
-  /// then ends with a status that is not 0 has the launcher end the job.
+  /// Skips MPI_Finalize at the end, since other ranks may never come to it. If the process then
+  /// ends with a status other than 0, the launcher ends the job.
   void leave_unfinished() { finalize_ = false; }
 
  private:
@@ -53,7 +54,7 @@ class MpiBackend : public Backend {
   [[noreturn]] void abort(int status) override;
 
  private:
-  /// The group of a call that fits it; throws otherwise.
+  /// The group of a call, which must fit it; throws otherwise.
   [[nodiscard]] Group& group_for(const Call& call);
   [[nodiscard]] const Group* find_group(GroupId id) const;
   [[nodiscard]] std::unique_ptr<Group> whole_world(GroupId id, const std::string& name) const;
@@ -67,7 +68,8 @@ class MpiBackend : public Backend {
   int exceptions_at_start_ = 0;
   MPI_Comm board_comm_ = MPI_COMM_NULL;
   std::deque<std::unique_ptr<Group>> groups_;
-  std::unique_ptr<Group> set_up_;  ///< for texts and barriers, which no program has
+  /// For texts and barriers of the job itself, which no program has.
+  std::unique_ptr<Group> set_up_;
   std::shared_ptr<Engine> engine_;
 };
 

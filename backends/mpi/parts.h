@@ -9,14 +9,14 @@ namespace understudy::backends {
 
 [[nodiscard]] Buffer slice(const Buffer& whole, std::int64_t first, std::int64_t count);
 
-/// Consecutive parts of these sizes.
+/// Cuts a buffer into consecutive parts of these sizes.
 [[nodiscard]] std::vector<Buffer> split(const Buffer& whole,
                                         const std::vector<std::int64_t>& counts);
 
-/// n equal parts of each buffer, one list after the other. Sizes must divide.
+/// Cuts each buffer into n equal parts, one list after the other. Sizes must divide.
 [[nodiscard]] std::vector<Buffer> equal_parts(const std::vector<Buffer>& wholes, int n);
 
-/// n parts that differ by one element at most, the larger ones first.
+/// Cuts a buffer into n parts that differ by one element at most, the larger ones first.
 [[nodiscard]] std::vector<Buffer> even_parts(const Buffer& whole, int n);
 
 /// Copies all elements; the buffers have one size and may overlap.

@@ -10,20 +10,20 @@
 
 namespace understudy::backends {
 
-/// A process as others on its host can find it again. Plain bytes, to be sent.
+/// Identifies a process for others on its host. Plain bytes, to be sent.
 struct ProcessId {
   static constexpr std::size_t kHostBytes = 96;
   /// The boot of the system and the namespace of process numbers; empty: not known.
   std::array<char, kHostBytes> host{};
   std::int64_t pid = 0;
-  std::uint64_t started = 0;  ///< clock ticks after boot: numbers of processes are used again
+  std::uint64_t started = 0;  ///< clock ticks after boot, since numbers of processes are used again
 };
 
 [[nodiscard]] ProcessId own_process();
-/// Of another process of this host.
+/// The id of another process on this host.
 [[nodiscard]] ProcessId process_here(pid_t pid);
 
-/// Looks at the processes of a job's ranks, of those on this host.
+/// Checks the processes of a job's ranks, as far as they are on this host.
 class Processes {
  public:
   enum class State : std::uint8_t {

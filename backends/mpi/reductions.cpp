@@ -94,7 +94,7 @@ template <typename Half>
   }
 }
 
-// Bool is 0 or 1 in a byte: or is the maximum, and the minimum.
+// Bool is 0 or 1 in a byte, so "or" is the maximum, and "and" the minimum.
 [[nodiscard]] MPI_Op bool_op(ReduceOp op) {
   switch (op) {
     case ReduceOp::kProduct:
@@ -129,7 +129,7 @@ template <typename Half>
   return MPI_OP_NULL;
 }
 
-/// Integers are divided as 64-bit ones: a narrow type may not hold the number of ranks.
+/// Divides integers as 64-bit ones, because a narrow type may not hold the number of ranks.
 template <typename Number>
 void divide_numbers(const Buffer& buffer, int ranks, std::int64_t per_element = 1) {
   using Wide =

@@ -10,32 +10,32 @@
 
 namespace understudy::backends {
 
-/// An int counts MPI's elements: of what has more, this many at a time.
+/// MPI counts elements with an int: a larger number of them is handled in pieces of this many.
 inline constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
 
-/// How MPI sees the elements of a reduction.
+/// The elements of a reduction as MPI sees them.
 struct ReductionType {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
-  std::int64_t per_element = 1;  ///< MPI elements in one of ours
+  std::int64_t per_element = 1;  ///< MPI elements in one element of the buffer
 };
 
-/// The reductions of MPI, and our own of the half types, which MPI does not have.
+/// MPI's reductions, and the backend's own ones for the half types, which MPI does not have.
 class Reductions {
  public:
   Reductions() = default;
   Reductions(const Reductions&) = delete;
   Reductions& operator=(const Reductions&) = delete;
-  /// Frees our own; before MPI_Finalize.
+  /// Frees the backend's own ones; must run before MPI_Finalize.
   ~Reductions();
 
-  /// The pair must pass can_reduce(). An average is summed here; see divide().
+  /// The pair must pass can_reduce(). get() gives an average's sum; see divide().
   [[nodiscard]] ReductionType get(et_schema::DType dtype, ReduceOp op);
 
-  /// into = into op from, elements of one size.
+  /// Computes into = into op from, for elements of equal size.
   void reduce_local(const Buffer& into, const void* from, ReduceOp op);
 
-  /// Makes an average of a sum over `ranks`; integers are truncated.
+  /// Turns a sum over `ranks` into an average; integers are truncated.
   static void divide(const Buffer& buffer, int ranks);
 
  private:

@@ -13,9 +13,10 @@ namespace understudy::backends {
 class Requests {
  public:
   void send(const void* data, std::int64_t bytes, int peer, int tag, MPI_Comm comm);
-  /// A message of another size is an error when it arrives.
+  /// If the message that arrives has another size, test() throws.
   void receive(void* data, std::int64_t bytes, int peer, int tag, MPI_Comm comm);
-  /// For a non-blocking collective to fill at once; valid until the next call.
+  /// A request that a non-blocking collective fills at once; the pointer is valid until the next
+  /// call.
   [[nodiscard]] MPI_Request* add();
 
   /// True once all are complete; the set is empty then. Throws Error (failed) with MPI's text if
@@ -28,7 +29,7 @@ class Requests {
   static constexpr int kNotReceived = -1;
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
-  std::vector<int> expected_bytes_;  ///< of receives; kNotReceived for the others
+  std::vector<int> expected_bytes_;  ///< the size for receives, kNotReceived for other requests
 };
 
 }  // namespace understudy::backends

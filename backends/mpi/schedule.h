@@ -10,11 +10,11 @@
 
 namespace understudy::backends {
 
-/// A call as steps: each posts requests, and the next runs when they are complete.
+/// A call as steps: each step posts requests, and the next one runs when they are complete.
 ///
-/// MPI's own collectives appear in the first step only: so all ranks post them in the order in
-/// which calls are issued, whatever the speed at which each gets on. Later steps exchange messages
-/// under tags that belong to the call.
+/// MPI's own collectives appear only in the first step. So all ranks post them in the order in
+/// which calls are issued, however fast each rank gets on. Later steps exchange messages under tags
+/// that belong to the call.
 class Schedule {
  public:
   using Step = std::function<void(Requests&)>;
@@ -23,7 +23,7 @@ class Schedule {
   /// Memory that lives as long as the schedule.
   [[nodiscard]] std::byte* scratch(std::int64_t bytes);
 
-  /// Gets on without waiting; true once all steps are complete. Throws what requests throw.
+  /// Continues without waiting; true once all steps are complete. Throws what Requests throws.
   [[nodiscard]] bool advance();
 
  private:

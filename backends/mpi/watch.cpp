@@ -7,11 +7,12 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// When a call is first asked about, and how often then; sooner where the limit is short.
+/// The time until a call is first asked about, and between questions; shorter if the limit is
+/// short.
 constexpr double kFirstLookS = 1;
 constexpr double kLookIntervalS = 0.25;
 constexpr double kLooksWithinLimit = 8;
-/// How long an answer may take, or the launcher to end the job of a rank that has died.
+/// How long an answer may take; also how long the launcher may take to end the job of a dead rank.
 constexpr double kPatienceS = 2;
 
 double seconds(Watch::Clock::duration time) {
@@ -97,7 +98,7 @@ bool Watch::is_overdue(const Waited& other, const LateCall& late, Clock::time_po
   if (!other.was_heard) {
     return !heard.under_way || seconds(now - heard.asked) > kPatienceS;
   }
-  // A rank that waits itself knows better whom for, and speaks first, if it does not wait for this.
+  // A rank that waits itself knows better whom for, and speaks first, unless it waits for this one.
   const bool waits = !other.has_started && heard.answer.doing.front() != '\0';
   return !waits || over_s > kPatienceS;
 }

@@ -12,15 +12,16 @@
 
 namespace understudy::backends {
 
-/// Watches the call that has been under way longest: asks the ranks that it waits for where they
-/// are, and ends it if one of them is dead, or has not got on for as long as the time limit.
+/// Watches the call that has been under way longest. It asks the ranks that the call waits for how
+/// far they are, and ends the call if one of them is dead, or has made no progress within the time
+/// limit.
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
 
   Watch(Board& board, Processes processes) : board_(board), processes_(std::move(processes)) {}
 
-  /// `started`: when the call was. Throws Error (failed) that names the ranks.
+  /// `started` is the time when the call began. Throws Error (failed) that names the ranks.
   void look(const LateCall& late, Clock::time_point started, Clock::time_point now);
 
  private:
@@ -28,9 +29,9 @@ class Watch {
   struct Waited {
     int world_rank = 0;
     bool was_heard = false;
-    bool has_started = false;  ///< the call
+    bool has_started = false;  ///< the rank has started the call
     std::uint64_t progress = 0;
-    Clock::time_point since;  ///< when it was last seen to get on
+    Clock::time_point since;  ///< when the rank was last seen to make progress
     std::optional<Clock::time_point> dead_since = {};
   };
 
@@ -44,7 +45,7 @@ class Watch {
 
   Board& board_;
   Processes processes_;
-  Clock::time_point started_;  ///< of the call that is watched
+  Clock::time_point started_;  ///< begin of the watched call
   Clock::time_point next_look_;
   std::vector<Waited> waited_;
 };

@@ -183,7 +183,7 @@ class SingleBackend : public Backend {
     }
   }
 
-  /// Copies what fits.
+  /// Copies as many bytes as both buffers have.
   void copy(const Buffer& from, const Buffer& to) const {
     const std::int64_t bytes = std::min(size_bytes(from), size_bytes(to));
     if (bytes > 0 && from.data != to.data) {
@@ -225,7 +225,7 @@ class SingleBackend : public Backend {
     }
   }
 
-  // The input may be one of the output's parts: copying it onto itself leaves it as it is.
+  // The input may be one of the output's parts; copying it onto itself changes nothing.
   void gather_parts(const Buffer& input, const Buffer& output, const CallPlace& place) const {
     for (std::int64_t i = 0; i < place.group_size; ++i) {
       copy(input, part(output, i, input.count));
@@ -247,7 +247,7 @@ class SingleBackend : public Backend {
   std::vector<std::byte> staging_;
   DeviceMoves on_host_;
   std::optional<DeviceMoves> on_device_;
-  const DeviceMoves* moves_ = nullptr;  ///< of the call at hand
+  const DeviceMoves* moves_ = nullptr;  ///< set only during a call
 };
 
 }  // namespace

@@ -28,13 +28,13 @@ _of_command = None  # the capture that a command has set up for the script it ru
 
 
 def set_command_capture(capture_or_none):
-    """Says which capture step() drives: for the command."""
+    """Sets the capture that step() drives; the command calls it."""
     global _of_command
     _of_command = capture_or_none
 
 
 def step(*unexpected):
-    """Ends a step of a script that understudy-capture runs, True while it wants more of them.
+    """Ends a step of a script that understudy-capture runs; True while it wants more steps.
 
     Takes nothing. Does nothing, and returns False, when the script runs by itself.
     """

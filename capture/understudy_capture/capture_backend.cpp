@@ -2,12 +2,12 @@
 // in the form that ProcessGroupNCCL writes (a `record_param_comms` node with the message sizes, the
 // splits, the group and the sequence number, and an `nccl:*` label below it).
 //
-// Gloo's own labels begin and end on its worker threads, and an execution trace observer that sees
-// them pops the wrong frame there: operators of the training step get wrong parents. So Gloo runs
-// with recording switched off (it hands that state on to its workers), stays asynchronous, and
-// only the calling thread records. The label also holds what NCCL's does not: the operator of a
-// reduction, behind the tensors. Two calls are completed before they return, since Gloo lacks
-// them: AVG (a sum, then a division) and all_to_all on lists (through one flat buffer).
+// Gloo's own labels begin and end on its worker threads. An execution trace observer that sees them
+// pops the wrong frame there: operators of the training step get wrong parents. So Gloo runs with
+// recording switched off (it passes that state on to its workers), stays asynchronous, and only the
+// calling thread records. The label also holds what NCCL's does not: the operator of a reduction,
+// after the tensors. Two calls are completed before they return, since Gloo lacks them: AVG (a sum,
+// then a division) and all_to_all on lists (through one flat buffer).
 
 #include <torch/csrc/utils/pybind.h>
 
@@ -44,7 +44,7 @@ int64_t element_count(const std::vector<Item>& list) {
   return total;
 }
 
-// Several works as one; recorded waits carry the sequence number of the call that made them.
+// Several works as one; a recorded wait has the sequence number of the call that made the work.
 class RecordedWork : public Work {
  public:
   RecordedWork(std::vector<WorkPtr> parts, int rank, OpType type, Sequence sequence)
@@ -109,7 +109,7 @@ class RecordedWork : public Work {
   Sequence sequence_;
 };
 
-// What one call writes into the trace.
+// The parts that one call writes into the trace.
 struct Call {
   const char* name;
   std::string label;
@@ -117,7 +117,7 @@ struct Call {
   c10::IValue inputs;
   c10::IValue outputs;
   Tensors label_inputs;
-  int rank;  // of this process in the group; the root or the peer where there is one
+  int rank;  // of this process in the group; the root or the peer if the call has one
   int64_t in_nelems;
   int64_t out_nelems;
   at::ScalarType dtype;
@@ -126,7 +126,7 @@ struct Call {
   std::string reduce_op = {};
 };
 
-// As functional collectives spell it.
+// The reduction's name as functional collectives spell it.
 const char* name_of(const c10d::ReduceOp& op) {
   constexpr std::array<const char*, 9> kNames = {"sum",  "avg", "product", "min",       "max",
                                                  "band", "bor", "bxor",    "premul_sum"};
@@ -137,7 +137,7 @@ class NcclFormBackend : public Backend {
  public:
   NcclFormBackend(c10::intrusive_ptr<Backend> gloo, const std::vector<int64_t>& global_ranks)
       : Backend(gloo->getRank(), gloo->getSize()), gloo_(std::move(gloo)) {
-    // As NCCL writes it: stride 0 for a group of one, -1 where the ranks are not evenly apart.
+    // NCCL writes the same: stride 0 for a group of one, -1 if the ranks are not evenly apart.
     if (global_ranks.empty()) {
       return;
     }
@@ -357,7 +357,7 @@ class NcclFormBackend : public Backend {
     return what;
   }
 
-  // The calls of one coalesced group share a number, as NCCL has it.
+  // The calls of one coalesced group share a number, as with NCCL.
   Sequence next(bool is_p2p) {
     uint64_t& counter = is_p2p ? p2p_ : collectives_;
     bool& bumped = is_p2p ? bumped_p2p_ : bumped_collective_;
@@ -380,7 +380,7 @@ class NcclFormBackend : public Backend {
     return silently(what.label, values, launch, what.type, sequence);
   }
 
-  // Runs the call under its label, with everything below it unrecorded, on Gloo's threads too.
+  // Runs the call under its label; everything below it is unrecorded, on Gloo's threads too.
   WorkPtr silently(const std::string& label, const std::vector<c10::IValue>& values,
                    const std::function<WorkPtr()>& launch, OpType type, Sequence sequence) {
     RECORD_USER_SCOPE_WITH_INPUTS(label, values);
@@ -416,7 +416,7 @@ class NcclFormBackend : public Backend {
     }
     at::Tensor sent = at::cat(pieces);
     at::Tensor received = at::empty({what.out_nelems}, sent.options());
-    Splits out_splits = what.out_splits;  // copies: Gloo empties what it is given
+    Splits out_splits = what.out_splits;  // copies, because Gloo empties its arguments
     Splits in_splits = what.in_splits;
     WorkPtr work = gloo_->alltoall_base(received, sent, out_splits, in_splits, opts);
     work->wait();

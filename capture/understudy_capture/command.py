@@ -7,7 +7,7 @@ The script calls understudy_capture.step() at the end of each training step:
         train(batch)
         understudy_capture.step()
 
-Run by itself the script behaves as before: step() then does nothing.
+If the script runs by itself it behaves as before: step() then does nothing.
 """
 
 import argparse
@@ -97,7 +97,7 @@ def parse_arguments():
 
 
 def make_capture(arguments):
-    """The capture that step() drives, with what it needs switched on."""
+    """The capture that step() drives, with all that it needs switched on."""
     import torch
     from . import native, recorder
 
@@ -123,7 +123,8 @@ def make_capture(arguments):
 
 
 def run_script(arguments):
-    """As `python train.py` has it: the script's own folder first on the path, its own arguments."""
+    """Sets up path and arguments as `python train.py` does: the script's own folder first, its own
+    arguments."""
     sys.path.insert(0, str(Path(arguments.script).resolve().parent))
     sys.argv = [arguments.script, *arguments.arguments]
     runpy.run_path(arguments.script, run_name="__main__")
@@ -134,7 +135,7 @@ def is_ours(filename):
 
 
 def print_script_error(error):
-    """The script's own traceback, as Python would print it: without the frames of the capture."""
+    """Prints the script's traceback as Python would: without the frames of the capture."""
     pending = [traceback.TracebackException.from_exception(error)]
     first = pending[0]
     while pending:
@@ -149,7 +150,7 @@ def say(text):
 
 
 def capture_script(arguments, capture):
-    """The exit status; the capture is whole, or nothing of it is left."""
+    """Returns the exit status; the capture is whole, or nothing of it is left."""
     import torch
     from . import native, recorder
 
@@ -157,12 +158,12 @@ def capture_script(arguments, capture):
     try:
         run_script(arguments)
     except recorder.CaptureDone:
-        # The script's own ending was not reached.
+        # The script did not reach its own end.
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.destroy_process_group()
             has_gloo_threads = True
     except recorder.CaptureFailed:
-        pass  # close() tells
+        pass  # close() reports it
     except SystemExit as end:
         if end.code not in (None, 0):
             end_early(capture, "the script ended with an error")

@@ -1,4 +1,4 @@
-"""Collectives that are recorded in the form of NCCL, on machines without a GPU."""
+"""Records collectives in the form of NCCL, on machines without a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REDUCTIONS = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter",
 
 
 def use_nccl_form():
-    """From here on, groups that ask for Gloo record their collectives in the form of NCCL.
+    """From now on, groups that ask for Gloo record their collectives in the form of NCCL.
 
     Builds capture_backend.cpp on first use (a C++ compiler and ninja are needed) and
     registers it as backend `nccl_form`; init_process_group and new_group take it for `gloo`.
@@ -81,7 +81,8 @@ def _labelled(original):
 
 
 def _operator(values):
-    """As functional collectives spell it. Sum, as c10d has it, where none is named."""
+    """The reduction's name as functional collectives spell it; sum, as in c10d, if none is
+    named."""
     for value in values:
         value = getattr(value, "reduceOp", value)
         if isinstance(value, (torch.distributed.ReduceOp, torch.distributed.ReduceOp.RedOpType)):

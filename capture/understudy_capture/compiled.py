@@ -1,9 +1,9 @@
-"""Show what torch.compile runs, and keep what could run it again.
+"""Shows what torch.compile runs, and keeps what could run it again.
 
-A compiled graph calls fused kernels that no operator shows: the C++ ones of a CPU leave no mark in
-a trace or a profile at all. KernelLabels gives each call a label that holds its tensors, as inductor
-itself does for Triton's. describe_graphs() tells the generated sources, the kernels' arguments and
-what they were launched with (docs/formats.md, rank-R.compiled.json).
+A compiled graph calls fused kernels that no operator shows: the C++ kernels of a CPU leave no mark
+at all in a trace or a profile. KernelLabels gives each call a label that holds its tensors, as
+inductor itself does for Triton's kernels. describe_graphs() describes the generated sources, the
+kernels' arguments and their launches (docs/formats.md, rank-R.compiled.json).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import torch
 
 FORMAT = "understudy-compiled"
 VERSION = 1
-BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's is "triton"
-MOST_SOURCE_BYTES = 8 << 20  # of all graphs of a rank; sources beyond are left out, and counted
+BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's kernels have "triton"
+MOST_SOURCE_BYTES = 8 << 20  # for all graphs of a rank; sources beyond are left out, and counted
 REGION = "Torch-Compiled Region"
 # `name = async_compile.cpp_pybinding(['const float*', …], r'''source''')`, as inductor writes it.
 CPP_KERNEL = re.compile(
@@ -29,7 +29,7 @@ PATH = re.compile(r"(?<![\w./<])/(?:[\w.@+-]+/)+[\w.@+-]*")
 
 
 def graph_modules():
-    """The modules that inductor generated and loaded, one of each; none where it never ran."""
+    """The modules that inductor generated and loaded, each once; none if it never ran."""
     codecache = sys.modules.get("torch._inductor.codecache")
     cache = getattr(codecache, "PyCodeCache", None)
     found = {}
@@ -40,7 +40,7 @@ def graph_modules():
 
 
 def argument_roles(types, code):
-    """By argument: r a tensor that is read, w written, rw both, - a number."""
+    """The role of each argument: r a tensor that is read, w written, rw both, - a number."""
     match = KERNEL_PARAMETERS.search(code)
     parameters = match["parameters"].split(",") if match else []
     roles = []
@@ -57,7 +57,7 @@ def argument_roles(types, code):
 
 @functools.lru_cache(maxsize=None)
 def cpp_kernels(path):
-    """Name → argument types and roles, of the C++ kernels that a generated file calls."""
+    """Name → argument types and roles, for the C++ kernels that a generated file calls."""
     try:
         source = Path(path).read_text(encoding="utf-8")
     except OSError:
@@ -72,8 +72,9 @@ def cpp_kernels(path):
 class KernelLabels:
     """While it is entered, calls of C++ kernels are labels with their tensors.
 
-    A label's inputs are the kernel's arguments, then their roles and the generated file's name. One
-    that is entered costs an event a call; one that is not costs nothing. `on_call` is given each
+    A label's inputs are the kernel's arguments, then their roles and the generated file's name. An
+    entered
+    KernelLabels costs an event per call; one that is not entered costs nothing. `on_call` gets each
     call's arguments.
     """
 
@@ -112,7 +113,8 @@ def _labelled(function, name, roles, file, on_call):
 
 
 def describe_graphs(rank):
-    """What could run the compiled graphs later: sources, kernels, launch facts; paths removed."""
+    """What could run the compiled graphs later: sources, kernels, facts of launches; without
+    paths."""
     graphs, kept, left_out = [], 0, 0
     for module in graph_modules():
         graph = {"file": Path(module.__file__).name,
@@ -145,5 +147,5 @@ def _describe_triton(name, kernel):
 
 
 def _without_paths(source):
-    """Comments name files of this machine, and includes may lie in its cache."""
+    """Removes paths: comments name files of this machine, and includes may lie in its cache."""
     return PATH.sub(lambda match: Path(match[0]).name, source)

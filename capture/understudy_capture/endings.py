@@ -1,4 +1,4 @@
-"""How a command of the project ends: its status, and one line in place of a Python traceback."""
+"""How a command of the project ends: its status, and one line instead of a Python traceback."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ DEBUG = "UNDERSTUDY_DEBUG"
 
 
 class Refused(Exception):
-    """Ends the command with this line and status: something that the user can mend."""
+    """Ends the command with this line and status, for errors that the user can mend."""
 
     def __init__(self, text, status=FAILED):
         super().__init__(text)
@@ -19,9 +19,9 @@ class Refused(Exception):
 def run_main(name, main):
     """Runs main() and ends the process with the status that it returns (None: 0).
 
-    A Refused is a line; an OSError, of a file that cannot be read or written, too (status 65);
-    Ctrl-C ends with 130, a reader that has gone with 141. Anything else is a bug of ours: a line
-    and status 70, with the traceback where UNDERSTUDY_DEBUG=1.
+    A Refused is printed as one line; so is an OSError about a file that cannot be read or written
+    (status 65). Ctrl-C ends with 130, a closed pipe with 141. Anything else is a bug of the
+    project: one line and status 70, with the traceback if UNDERSTUDY_DEBUG=1.
     """
     try:
         status = main() or 0
@@ -29,7 +29,8 @@ def run_main(name, main):
     except KeyboardInterrupt:
         status = _say(name, "interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # What is still in the buffer has nowhere to go; without this Python says so at its end.
+        # The rest of the buffer has nowhere to go; without this line Python would report it at its
+        # end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = PIPE_CLOSED
     except Refused as problem:

@@ -1,7 +1,7 @@
-"""How fast the host is beside the steps: a fixed piece of work that goes as an interpreter does.
+"""How fast the host is beside the steps: a fixed piece of work like that of an interpreter.
 
-TorchScript's interpreter runs a short program of branches, small lists and a table. Its code is
-LibTorch's, here and in a replay alike, so nothing of ours has to be compiled where a capture is made.
+TorchScript's interpreter runs a short program of branches, small lists and a table. The code that
+runs is LibTorch's, here and in a replay alike, so a capture needs nothing compiled.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SOURCE = Path(__file__).with_name("host_probe.torchscript")
 
 
 class HostProbe:
-    """Calling it measures: microseconds, the fastest of RUNS; half a millisecond in all."""
+    """Each call measures: microseconds, the fastest of RUNS; half a millisecond in all."""
 
     def __init__(self):
         self.kind = f"{NAME} {torch.__version__.split('+')[0]}"
@@ -46,7 +46,7 @@ class HostProbe:
 
 
 def load_host_probe():
-    """A HostProbe; None, with a warning, under a torch without TorchScript."""
+    """A HostProbe; None, with a warning, if this torch has no TorchScript."""
     try:
         return HostProbe()
     except (RuntimeError, AttributeError, OSError) as problem:

@@ -1,10 +1,10 @@
 """Record what values do to an operator's time, without the values.
 
-What an index tensor does to a cache is told by how often numbers occur, where in the range the
-frequent ones lie, and whether they come in order. Of the numbers that a root or a logarithm is
-taken of, the share of zeros is: vectorised ones leave their fast path for each. IndexRecorder
-watches one step and keeps that, call by call; the tensors themselves are never written.
-docs/formats.md describes the file (rank-R.indices.json); et_schema/reuse.h says what is made of it.
+What an index tensor does to a cache follows from how often numbers occur, where in the range the
+frequent ones lie, and whether they come in order. For operators that take a root or a logarithm,
+the share of zeros matters: vectorised code leaves its fast path for each zero. IndexRecorder
+watches one step and keeps these figures, call by call; the tensors themselves are never written.
+docs/formats.md describes the file (rank-R.indices.json); et_schema/reuse.h says how it is used.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .recorded_arguments import INDEX_ARGUMENTS, ZERO_ARGUMENTS
 
 FORMAT = "understudy-indices"
 VERSION = 1
-MOST_BINS = 32  # of one tensor's range
+MOST_BINS = 32  # for one tensor's range
 MOST_REPEATS = 16  # entries of one bin, before the last one is split in two
-MOST_USES = 20000  # of one step; calls beyond are counted, and drawn by rule later
+MOST_USES = 20000  # in one step; calls beyond are counted, and drawn by rule later
 
 # fbgemm has an operator an optimizer and a format; their arguments are named alike.
 FBGEMM_ARGUMENTS = ("indices", "values", "index")
@@ -30,13 +30,14 @@ SPARSE_LAYOUTS = {torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse
 COMPRESSED_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
-# Integers that torch has no minimum of: a trace's observer that is to write ranges loses all behind
-# the first of them among an operator's arguments. Flash attention's random state on a GPU is one.
+# Integer types for which torch has no minimum. A trace's observer that is to write ranges loses
+# everything after the first such argument of an operator. Flash attention's random state on a GPU
+# is one.
 UNRANKED = (torch.uint16, torch.uint32, torch.uint64)
 
 
 def _unrecordable(tensor):
-    """What the execution trace observer of torch cannot record: it leaves out such a tensor's
+    """A tensor that torch's execution trace observer cannot record: it leaves out such a tensor's
     operators, and with gradients torch ends the program."""
     if tensor.layout in COMPRESSED_LAYOUTS:
         return (f"a sparse tensor of the layout {tensor.layout}",
@@ -51,7 +52,7 @@ class IndexRecorder(TorchDispatchMode):
 
     @classmethod
     def ignore_compile_internals(cls):
-        """Compiled code runs as it does without this mode, which sees what it calls.
+        """Lets compiled code run as without this mode, which sees the operators that it calls.
 
         Any other mode makes torch.compile run the model eagerly, in this step and all later ones.
         """
@@ -59,19 +60,20 @@ class IndexRecorder(TorchDispatchMode):
 
     @staticmethod
     def spares_compiled_code():
-        """Whether this torch asks modes: one that does not would run the model eagerly."""
+        """Whether this torch asks modes that question; one that does not would run the model
+        eagerly."""
         return hasattr(TorchDispatchMode, "ignore_compile_internals")
 
     def __init__(self):
         super().__init__()
         self.calls = {}  # operator → calls seen
         self.uses = []
-        self.numbers = []  # uses as well, where the trace will have no ranges to tell them
+        self.numbers = []  # uses too, where the trace will have no ranges from which to tell them
         self.zeros = []
         self.sparse = []
         self.left_out = 0
-        self._known_sparse = set()  # those that are told, or made here, by their addresses
-        self.touched = set()  # addresses of what operators were given or gave
+        self._known_sparse = set()  # recorded ones, and those made in this step, by address
+        self.touched = set()  # addresses of the tensors that operators took or returned
         self.saw_integer_wrapper = False  # integers in a subclass, such as DTensor
         self.saw_unranked = False  # integers without a minimum
         self.unrecordable = None  # a kind of tensor that was seen and what to take in its place
@@ -79,7 +81,7 @@ class IndexRecorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if any(issubclass(t, FakeTensor) for t in types):
-            return func(*args, **kwargs)  # shapes without numbers; its own mode is above this one
+            return func(*args, **kwargs)  # shapes without numbers; its own mode lies above this one
         if any(t not in PLAIN for t in types):
             self.saw_integer_wrapper |= any(
                 isinstance(leaf, torch.Tensor) and type(leaf) not in PLAIN
@@ -96,7 +98,7 @@ class IndexRecorder(TorchDispatchMode):
         for position, (argument, tensor) in enumerate(_tensors(func._schema, args, kwargs)):
             self.unrecordable = self.unrecordable or _unrecordable(tensor)
             if tensor.is_nested:
-                continue  # it has neither sizes nor numbers in one row
+                continue  # it has neither sizes nor numbers in a single row
             if tensor.layout in SPARSE_LAYOUTS:
                 self._keep_sparse(name, call, position, tensor)
             elif tensor.layout == torch.strided and tensor.numel() > 0:
@@ -114,7 +116,8 @@ class IndexRecorder(TorchDispatchMode):
         return results
 
     def touch(self, arguments):
-        """Tensors that an operator was given or gave, or a compiled kernel, which no mode sees."""
+        """Notes tensors that an operator or a compiled kernel took or returned; no mode sees the
+        latter."""
         for tensor in tree_leaves(arguments):
             if isinstance(tensor, torch.Tensor):
                 self.saw_unranked |= tensor.dtype in UNRANKED
@@ -137,7 +140,7 @@ class IndexRecorder(TorchDispatchMode):
                                "sizes": list(tensor.shape), "share": round(share, 6)})
 
     def _keep_sparse(self, name, call, position, tensor):
-        """What was sparse before the step: how many elements it has, and where."""
+        """Notes a tensor that was sparse before the step: how many elements it has, and where."""
         addresses = _addresses(tensor)
         if addresses in self._known_sparse:
             return
@@ -168,7 +171,7 @@ def _use(name, call, position, tensor):
 def _tensors(schema, args, kwargs):
     """(argument's name, tensor), lists included, in order: as a trace counts them.
 
-    A number of Python's in a tensor's place is one: it is so for all but Python.
+    A Python number in a tensor's place counts as a tensor: only Python treats it as a number.
     """
     for i, argument in enumerate(schema.arguments):
         value = args[i] if i < len(args) else kwargs.get(argument.name)
@@ -184,7 +187,7 @@ def _addresses(tensor):
 
 
 def describe(tensor):
-    """The reuse of a tensor's integers: bins, and the run and order of what they are drawn in."""
+    """The reuse of a tensor's integers: bins, and the run and order in which they are drawn."""
     draws, run = strip_repetition(tensor.detach().to("cpu", torch.int64))
     numbers, times = torch.unique(draws, return_counts=True)
     described = {"reuse": make_bins(numbers, times)}
@@ -196,7 +199,8 @@ def describe(tensor):
 
 
 def strip_repetition(tensor):
-    """The list that fills the tensor when each element stands `run` times and all is repeated."""
+    """The list that fills the tensor if each element stands `run` times and the whole is
+    repeated."""
     shape = list(tensor.shape)
     flat = tensor.reshape(-1)
     for length in (flat.numel() // leading for leading in _products(shape)):
@@ -214,7 +218,7 @@ def strip_repetition(tensor):
 
 
 def _products(shape):
-    """Products of leading sizes, the longest first: in how many equal parts a list may come."""
+    """Products of leading sizes, the longest first: into how many equal parts a list may divide."""
     products = [1]
     for size in shape:
         products.append(products[-1] * size)
@@ -236,7 +240,7 @@ def make_bins(numbers, times):
 
 
 def count_repeats(times):
-    """[times, numbers, …], falling; beyond MOST_REPEATS entries those alike are taken together."""
+    """[times, numbers, …], falling; beyond MOST_REPEATS entries similar ones are merged."""
     counts, numbers = torch.unique(times, return_counts=True)
     pairs = list(zip(counts.flip(0).tolist(), numbers.flip(0).tolist()))
     if len(pairs) > MOST_REPEATS:
@@ -245,7 +249,8 @@ def count_repeats(times):
 
 
 def merge_repeats(pairs):
-    """Groups of about equal ratio from the most to the least; draws and numbers stay as many."""
+    """Merges groups within about the same ratio; the numbers of draws and of different numbers
+    stay."""
     ratio = (pairs[0][0] / pairs[-1][0]) ** (1.0 / (MOST_REPEATS // 2))
     merged, group, floor = {}, [], pairs[0][0] / ratio
 

@@ -1,4 +1,4 @@
-"""The ranks of the job that is captured; one where nothing is distributed."""
+"""The ranks of the captured job; there is one if nothing is distributed."""
 
 import torch
 
@@ -16,7 +16,7 @@ def world_size():
 
 
 def gather(mine):
-    """What each rank has, on every rank; over the default group."""
+    """Gathers what each rank has on every rank, over the default group."""
     every = [mine]
     if is_distributed():
         every = [None] * world_size()

@@ -1,4 +1,4 @@
-"""What decides which kernels PyTorch takes: its switches, and variables of its libraries.
+"""Settings that decide which kernels PyTorch takes: its switches, and its libraries' variables.
 
 The names are those that the replay knows (docs/capture.md, "What is written"); every value is text.
 """
@@ -50,11 +50,11 @@ def _deterministic():
 
 
 def kernel_settings():
-    """Name → value of each switch that this torch tells of."""
+    """Name → value of each switch that this torch knows."""
     settings = {}
 
     def read(name, get):
-        # A torch that does not know a switch, or refuses one of two names for the same.
+        # This torch may not know a switch, or refuse one of two names for the same switch.
         with contextlib.suppress(AttributeError, IndexError, RuntimeError, TypeError, ValueError):
             settings[name] = get()
 
@@ -75,7 +75,7 @@ def kernel_settings():
 
 
 def kernel_variables():
-    """The environment's variables that decide kernels or threads; none that holds a path."""
+    """The environment's variables that decide kernels or threads, except those that hold a path."""
     return {name: value for name, value in sorted(os.environ.items())
             if name.startswith(VARIABLE_PREFIXES) and "/" not in value}
 

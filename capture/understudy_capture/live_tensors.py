@@ -1,7 +1,7 @@
-"""Which tensors a step leaves alone: the program holds them all the while, no operator meets them.
+"""Finds tensors that a step leaves alone: the program holds them, but no operator uses them.
 
-A trace cannot tell of them, as no node has them among its arguments: batches of other steps, a
-second model, what waits for an evaluation. They are memory all the same.
+A trace cannot show them, as no node has them among its arguments: batches of other steps, a second
+model, tensors that wait for an evaluation. They take memory all the same.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 
 class LiveTensors:
-    """The tensors that Python knows of now; to be asked at the end of the step."""
+    """The tensors that Python knows of now; to be created at the end of the step."""
 
     def __init__(self):
         self._tensors = [(weakref.ref(tensor), blocks_of(tensor)) for tensor in _live_tensors()]
 
     def untouched_bytes(self, touched):
-        """Device → bytes of what is still there and has no address in `touched`."""
+        """Device → bytes of the tensors that still exist and have no address in `touched`."""
         untouched = {}
         for tensor, blocks in self._tensors:
             if tensor() is not None and blocks_of(tensor()) == blocks:
@@ -32,9 +32,10 @@ class LiveTensors:
 
 
 def blocks_of(tensor):
-    """(device, address, bytes) of the memory below a tensor: of a sparse one its parts'."""
+    """(device, address, bytes) of the memory below a tensor; for a sparse tensor those of its
+    parts."""
     if isinstance(tensor, FakeTensor):
-        return []  # it names a device and has no memory there
+        return []  # it names a device but has no memory there
     if tensor.layout == torch.strided:
         parts = [tensor]
     elif tensor.layout == torch.sparse_coo:
@@ -50,7 +51,7 @@ def blocks_of(tensor):
         return [(device, storage.data_ptr(), storage.nbytes())
                 for device, storage in memory if device != "meta" and storage.nbytes() > 0]
     except (RuntimeError, NotImplementedError):
-        return []  # a wrapper, whose tensor is known by itself
+        return []  # a wrapper, whose inner tensor is listed by itself
 
 
 def _live_tensors():

@@ -1,4 +1,4 @@
-"""What a capture says of the machine and of its own process."""
+"""Facts about the machine and about this process that a capture records."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def reset_device_peak():
 
 
 def device_allocations():
-    """How often CUDA's allocator was asked for memory so far; None without a GPU in use."""
+    """How many requests for memory CUDA's allocator has had; None without a GPU in use."""
     if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
         return None
     return torch.cuda.memory_stats().get("allocation.all.allocated")
 
 
 def describe_gpu():
-    """What its kernels' times depend on beside the model; None without a GPU."""
+    """The GPU's properties on which kernel times depend besides the model; None without a GPU."""
     if not torch.cuda.is_available():
         return None
     told = {"cudnn": torch.backends.cudnn.version(), "nccl": _nccl_version()}
@@ -81,7 +81,7 @@ def _cpu_model():
 
 
 def describe_environment():
-    """What the times depend on; no host name, no user, no path."""
+    """The properties on which the times depend; no host name, no user, no path."""
     linux = hasattr(os, "sched_getaffinity")
     return {
         "torch": torch.__version__,

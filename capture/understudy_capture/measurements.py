@@ -1,4 +1,4 @@
-"""What is measured around the steps of a capture: times, page faults, probes, peaks of memory."""
+"""Measures around the steps of a capture: times, page faults, probes, peaks of memory."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def clock():
 
 
 def clock_alone():
-    """Without waiting for the device."""
+    """The time now, without waiting for the device."""
     return time.perf_counter_ns()
 
 
 class Measurements:
-    """Of one rank. For each step: note_peak_rss(), probe(), begin(), end()."""
+    """The measurements of one rank. For each step: note_peak_rss(), probe(), begin(), end()."""
 
     def __init__(self, phases, allocations, speed_probe):
         self._times = {phase: [] for phase in (*phases, "passed")}
@@ -30,13 +30,13 @@ class Measurements:
         self._allocations = allocations
         self._speed_probe = speed_probe
         self._speed_probe_ms = {"timed": [], "kineto_only": []}
-        self._probe = None  # made with the first step
+        self._probe = None  # created at the first step
         self._probe_us = {"timed": [], "kineto_only": [], "et": []}
         self._timed_cpu_ns = 0
         self._free_since = None
         self._free_ns = 0
         self._free_steps = 0
-        self._allocation_counts = []  # of CUDA's allocator, by timed step
+        self._allocation_counts = []  # counts of CUDA's allocator, by timed step
         self._rss_at_start = None
         self._peak_rss = None
         self._peak_tensor_bytes = None
@@ -72,7 +72,7 @@ class Measurements:
         self._started = clock()
 
     def end(self, phase, now):
-        """`now` is the clock() of the step's end, before what observed it was closed."""
+        """`now` is the clock() at the step's end, before its observers were closed."""
         if phase == "free":
             self._free_ns = now - self._free_since
             self._free_steps += 1
@@ -90,7 +90,8 @@ class Measurements:
             self._note_device_peak()
 
     def _note_device_peak(self):
-        """Of a timed step: building the model, and those who observe later steps, took more."""
+        """Notes the peak of a timed step; building the model and observing later steps take
+        more."""
         peak = machine.peak_device_bytes()
         if peak is not None:
             self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
@@ -99,11 +100,11 @@ class Measurements:
         return self._times[phase][-1]
 
     def forget_faults(self):
-        """Drops the steps that count page faults: they were not all there."""
+        """Drops the steps that count page faults, because some of them are missing."""
         self._faults["faults"] = []
 
     def describe(self):
-        """Its keys of capture.json."""
+        """The keys that the measurements add to capture.json."""
         return {
             "step_ns": self._times.get("timed", []),
             "free_step_ns": self._free_ns / self._free_steps if self._free_steps else None,

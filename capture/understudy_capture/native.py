@@ -1,10 +1,10 @@
-"""Measurements by the replay's own libraries, where they are built against the torch that runs here."""
+"""Measures with the replay's own libraries, if they are built against the torch that runs here."""
 
 import ctypes
 
 
 def count_allocations(library):
-    """Counts the bytes of live tensors from here on, with the replay's own allocator.
+    """Counts the bytes of live tensors from now on, with the replay's own allocator.
 
     library: libunderstudy_allocations.so, built against the torch that runs here. To be called
     before the first tensor is made; tensors that are older do not count.

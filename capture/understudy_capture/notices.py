@@ -1,15 +1,16 @@
-"""What generate will say of a capture, said while the program is still at hand."""
+"""Says now, while the program is still at hand, what `generate` would say of a capture."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-OTHER_WAY = 0.005  # of a step's operators: generate takes no times from steps that differ by more
+OTHER_WAY = 0.005  # of a step's operators; generate takes no times from steps that differ more
 PLAIN_GLOO = "gloo"
 
 
 def of_steps(operators, profiled):
-    """operators: "kineto_only" (of all profiled steps) and "kineto" (of the traced one) → counts."""
+    """`operators` has counts for "kineto_only" (all profiled steps) and "kineto" (the traced
+    step)."""
     traced, seen = operators.get("kineto", Counter()), operators.get("kineto_only", Counter())
     wanted = Counter({name: count * profiled for name, count in traced.items()})
     differences = {name: abs(seen[name] - wanted[name]) for name in {*seen, *wanted}
@@ -23,7 +24,7 @@ def of_steps(operators, profiled):
 
 
 def of_groups(groups, world_size):
-    """groups: as c10d lists them."""
+    """`groups` has the groups as c10d lists them."""
     plain = [group for group in groups
              if PLAIN_GLOO in str(group.get("backend_config", "")) and 0 < len(group.get("ranks", ())) < world_size]
     if not plain:
@@ -34,7 +35,8 @@ def of_groups(groups, world_size):
 
 
 def of_regions(regions):
-    """regions: "kineto_only" (of a profiled step) and "et" → compiled regions."""
+    """`regions` has the number of compiled regions for "kineto_only" (per profiled step) and
+    "et"."""
     before, traced = regions.get("kineto_only"), regions.get("et")
     if None in (before, traced) or before == traced:
         return []

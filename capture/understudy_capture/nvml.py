@@ -1,4 +1,5 @@
-"""The driver's library of GPUs, as far as it is asked here; UNDERSTUDY_NVML names another one."""
+"""The functions of the driver's GPU library that a capture needs; UNDERSTUDY_NVML names another
+library."""
 
 import ctypes
 import os
@@ -7,7 +8,7 @@ SM, MEMORY = 1, 2  # nvmlClockType_t
 
 
 class Nvml:
-    """Of the first GPU. OSError where there is no such library, or where it refuses."""
+    """Reads the first GPU. Raises OSError if there is no such library, or if it refuses."""
 
     def __init__(self):
         self._library = ctypes.CDLL(os.environ.get("UNDERSTUDY_NVML", "libnvidia-ml.so.1"))

@@ -1,4 +1,5 @@
-"""What it costs to be observed: nanoseconds that a profiler adds to each thing that it records."""
+"""Measures the cost of being observed: nanoseconds that a profiler adds to each thing it
+records."""
 
 import ctypes
 import platform
@@ -16,7 +17,7 @@ OPERATORS, ROUNDS, TRACED_ROUNDS = 1000, 5, 2
 
 
 def _loop_ns(tensor):
-    """One operator that records one event, many times over."""
+    """Calls one operator, which records one event, many times."""
     begin = time.perf_counter_ns()
     for _ in range(OPERATORS):
         tensor.neg_()
@@ -24,7 +25,7 @@ def _loop_ns(tensor):
 
 
 def _under_kineto(tensor):
-    """With the activities of a capture's profiles."""
+    """A profiler with the activities of a capture's profiles."""
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
@@ -46,7 +47,7 @@ def _under_observer(tensor):
 
 
 def _system_counts_faults():
-    """Whether this process may count page faults, the kernel's part of them too (perf_event)."""
+    """Whether this process may count page faults, including the kernel's (perf_event)."""
     number = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
     if number is None or platform.system() != "Linux":
         return False
@@ -62,10 +63,10 @@ def _system_counts_faults():
 
 
 def fault_counting():
-    """What makes the profiler count page faults by operator; None where it cannot.
+    """The configuration with which the profiler counts page faults by operator; None if it cannot.
 
-    Which tensors lie on fresh pages is chance, and a tenth of a step: a replay repeats it. Counting
-    costs some microseconds an event, so the times of such a profile are worth little.
+    Which tensors lie on fresh pages is chance, and decides a tenth of a step: a replay repeats it.
+    Counting costs some microseconds per event, so the times of such a profile are worth little.
     """
     if torch.cuda.is_available() or not _system_counts_faults():
         return None
@@ -76,7 +77,7 @@ def fault_counting():
 
 
 def _launch_ns():
-    """What a profile adds to an operator that launches a kernel; what runs is not waited for."""
+    """What a profile adds to an operator that launches a kernel, without waiting for the kernel."""
     tensor = torch.zeros(1, device="cuda")
     _loop_ns(tensor)
     rounds = {}
@@ -92,8 +93,9 @@ def observer_cost(traced=True):
     """{"kineto_event": ns an event of a profile, "et_node": ns a node of a trace, or None,
     "kineto_launch": ns a kernel's launch beside its operator's event, or None without a GPU}.
 
-    Measured on an operator that does next to nothing: the fastest of several rounds with, less the
-    fastest without. Caches are warm here, so it is the least that being observed costs.
+    Measured on an operator that does almost nothing: the fastest of several rounds with the
+    observer minus the fastest without. Caches are warm here, so it is the lowest cost of being
+    observed.
     """
     with torch.no_grad():
         tensor = torch.zeros(1)

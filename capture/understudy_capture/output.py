@@ -1,4 +1,4 @@
-"""The folder that a capture writes: whole, or not there."""
+"""The folder that a capture writes: it is whole, or it does not exist."""
 
 import contextlib
 import fcntl
@@ -12,8 +12,8 @@ from pathlib import Path
 
 CAPTURE_FORMAT = "understudy-capture"
 DESCRIPTION = "capture.json"
-SETTLED_S = 60  # before which a folder that nobody has locked may be about to be
-ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # as a launcher sends them when a rank has failed
+SETTLED_S = 60  # before that, a folder without a lock may be about to get one
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # a launcher sends these when a rank has failed
 
 
 class CaptureFailed(RuntimeError):
@@ -21,7 +21,7 @@ class CaptureFailed(RuntimeError):
 
 
 class BadOutput(CaptureFailed):
-    """A capture must not, or cannot, be written there."""
+    """A capture must not, or cannot, be written to this place."""
 
 
 class OutputFolder:
@@ -33,7 +33,7 @@ class OutputFolder:
     def __init__(self, folder):
         self.folder = Path(folder).resolve()
         self.partial = None
-        # Ranks that make them together have all looked before the first one begins.
+        # If ranks create them together, all of them have looked before the first one begins.
         self._missing = [parent for parent in self.folder.parents if not parent.exists()]
         self._lock = None
         self._handled = {}  # signal → what it did before
@@ -54,7 +54,7 @@ class OutputFolder:
         return False
 
     def begin(self):
-        """Makes the hidden folder; BadOutput where that cannot be."""
+        """Makes the hidden folder; raises BadOutput if that fails."""
         self.check()
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -75,14 +75,15 @@ class OutputFolder:
     def publish(self, others=()):
         """Gives the folder its name, with what lies in `others`, the hidden ones of other ranks."""
         for other in others:
-            # Of a rank on another machine nothing is seen; it publishes what it has by itself.
+            # The files of a rank on another machine are not visible; that rank publishes them
+            # itself.
             for path in sorted(Path(other).iterdir()) if Path(other).is_dir() else []:
                 path.replace(self.partial / path.name)
             shutil.rmtree(other, ignore_errors=True)
         for path in [*self.partial.iterdir(), self.partial]:
             _write_through(path)
         with contextlib.suppress(OSError):
-            self.folder.rmdir()  # where it is empty
+            self.folder.rmdir()  # if it is empty
         if self.folder.exists():
             self._replace_files()
         else:
@@ -91,7 +92,7 @@ class OutputFolder:
         self._end()
 
     def publish_part(self):
-        """What rank 0 could not see, since it is on another machine."""
+        """Publishes what rank 0 could not see, since it is on another machine."""
         if self.partial.is_dir():
             self._replace_files()
         self._end()
@@ -107,7 +108,7 @@ class OutputFolder:
         self._end()
 
     def _replace_files(self):
-        """The new capture in the old one's place; what else lies in the folder stays there."""
+        """Puts the new capture in the old one's place; other files in the folder stay."""
         self.folder.mkdir(exist_ok=True)
         for name in _files_of(self.folder) if self.file(DESCRIPTION).exists() else []:
             (self.folder / name).unlink(missing_ok=True)
@@ -125,7 +126,7 @@ class OutputFolder:
                     shutil.rmtree(path)
 
     def _end_cleanly(self):
-        """A signal that would end the process leaves nothing behind, and then ends it."""
+        """Before a signal ends the process, removes what the capture has written."""
         def end(number, _frame):
             self.discard()
             os.kill(os.getpid(), number)
@@ -154,16 +155,17 @@ def _is_capture(folder):
 
 
 def _files_of(folder):
-    """What a capture there consists of, its description first: without it it is none."""
+    """The files of the capture in a folder, its description first; none without a description."""
     if not _is_capture(folder):
         return []
     ranks = json.loads((folder / DESCRIPTION).read_text()).get("ranks", [])
-    # Names alone: a description from elsewhere must not point outside of its folder.
+    # Only the names count: a description from elsewhere must not point outside of its folder.
     return [DESCRIPTION, *(Path(name).name for rank in ranks for name in rank["files"])]
 
 
 def _locked(folder):
-    """Holds a lock on it until it is closed or the process ends; OSError where another has it."""
+    """Locks the folder until it is closed or the process ends; OSError if another process has the
+    lock."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

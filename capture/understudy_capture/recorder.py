@@ -1,4 +1,4 @@
-"""Drives the steps of a capture (phases.py) and what watches them."""
+"""Drives the steps of a capture (phases.py) and their observers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .summary import summarize
 from .threads import can_see_all, counting_own_threads, settings
 
 CAPTURE_VERSION = 1
-MOST_EVENTS = 1_000_000  # of a profile by default: some 400 MB of JSON
+MOST_EVENTS = 1_000_000  # in a profile, by default: some 400 MB of JSON
 
 
 class IncompleteCapture(CaptureFailed):
@@ -74,7 +74,7 @@ class Capture:
         self._output = OutputFolder(out_dir)
         self.notices = []  # sentences for the summary: what the capture lacks
         self.summary = None  # text for people, on rank 0, once the capture is complete
-        self._over = False  # given up
+        self._over = False  # the capture was given up
         self._whole = False
         self._failure = None
         self.tensor_range = tensor_range
@@ -95,7 +95,7 @@ class Capture:
         self._kernel_settings = {}
         self._autocast = AutocastSeen()
         self._records = Records(self._output)
-        self._open = contextlib.ExitStack()  # what is on during the current step alone
+        self._open = contextlib.ExitStack()  # what is on during the current step only
 
     @property
     def steps_needed(self):
@@ -111,7 +111,7 @@ class Capture:
 
     @property
     def whole(self):
-        """Everything is written, under its name."""
+        """Whether everything is written, under its name."""
         return self._whole
 
     def __enter__(self):
@@ -154,7 +154,7 @@ class Capture:
         return True
 
     def _warm_up_on(self, is_last):
-        """Puts another step of warm-up behind the last one until they are steady."""
+        """Adds another step of warm-up until steps are steady."""
         with self._failing():
             if self._settling.is_over(self._measured.last_ns("warmup")):
                 if self._settling.notice:
@@ -178,7 +178,7 @@ class Capture:
             "capture needs; make it longer, or ask for fewer warm-up or timed steps")
 
     def _close_without_faults(self):
-        """The loop has ended in the steps that count faults: everything else is there."""
+        """Handles a loop that ended in the steps that count faults: everything else is there."""
         with self._failing():
             self._open.close()
             self._records.end()
@@ -228,12 +228,12 @@ class Capture:
             self._open.enter_context(ReduceOpLabels())
         settles = phase == "faults" and is_first
         if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
-            self._open.callback(synchronize)  # device work of the step belongs to its marker
+            self._open.callback(synchronize)  # the step's marker includes its device work
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         self._measured.begin(phase)
 
     def _enter_index_recorder(self):
-        """Closing writes how the step's index values repeat, if it had any."""
+        """On closing, writes how the step's index values repeat, if it had any."""
         target = self._records.path("indices")
         raw = beside(target, ".raw")
         recorder = IndexRecorder()
@@ -247,8 +247,8 @@ class Capture:
                     f"the step uses {kind}, which torch's execution trace observer cannot record; "
                     f"{instead}, or capture without a trace (--no-trace)")
             if recorder.saw_integer_wrapper:
-                # The observer would ask such a tensor for its minimum, and its class would
-                # communicate for it, or fail, which ends the observer.
+                # The observer would ask such a tensor for its minimum. Its class would then
+                # communicate, or fail, which ends the observer.
                 self.tensor_range = False
                 self.notices.append("no ranges of integers: a tensor subclass holds some")
             elif recorder.saw_unranked and self.tensor_range:
@@ -276,7 +276,7 @@ class Capture:
 
     def _profile_fewer(self, events):
         """Profiles no more steps than the profile has room for; the others pass, so that all ranks
-        have as many steps."""
+        have the same number of steps."""
         profiled = self._phases.count("kineto_only")
         fits = min(profiled, max(1, self._most_events // max(1, events)))
         if fits < profiled:
@@ -297,7 +297,7 @@ class Capture:
 
     @contextlib.contextmanager
     def _failing(self):
-        """An error inside ends the capture, and close() raises it again."""
+        """An error inside ends the capture; close() raises it again."""
         try:
             yield
         except Exception as problem:
@@ -324,7 +324,8 @@ class Capture:
         self._whole = True
 
     def _finish_rank(self):
-        """What rank 0 needs; a failure is reported, not raised, so that no rank waits for this one."""
+        """What rank 0 needs. A failure is reported, not raised, so that no rank waits for this
+        one."""
         report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
         try:
             self._records.write_profiles()
@@ -340,7 +341,7 @@ class Capture:
         return report
 
     def _publish(self, ranks):
-        """Rank 0; returns why it could not, or None."""
+        """Runs on rank 0; returns why it failed, or None."""
         try:
             self._write_description([rank["description"] for rank in ranks])
             self.summary = summarize(self._output.folder, ranks)

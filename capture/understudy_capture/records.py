@@ -1,4 +1,4 @@
-"""What torch's profiler and its execution trace observer write of a capture's steps, packed."""
+"""Writes the files of torch's profiler and its execution trace observer, packed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .compiled import REGION, graph_modules
 from .threads import settings
 
 LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
-HEADER_BYTES = 4096  # of a trace: before its nodes
+HEADER_BYTES = 4096  # read from a trace's start: they come before its nodes
 OPERATOR = re.compile(r'"cat": "cpu_op", "name": "(\w+::\w+)"')
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
@@ -28,23 +28,23 @@ class Records:
     def __init__(self, output):
         self._output = output
         self.targets = []  # files packed so far
-        self.mark = None  # what the trace's header tells it by
+        self.mark = None  # what identifies the trace in its header
         self.regions = {}  # "kineto_only", "et" → compiled regions a step
         self.operators = {}  # "kineto_only", "kineto" → how often each was called
-        self.nodes = 0  # of the trace
-        self.all_threads = False  # profiles look at all, not the loop's alone
+        self.nodes = 0  # number of nodes in the trace
+        self.all_threads = False  # profiles show all threads, not only the loop's
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
-        self._exports = []  # of profiles that are over; writing one changes later steps' heap
+        self._exports = []  # of ended profiles; writing one changes later steps' heap
 
     def path(self, kind):
         return self._output.file(f"rank-{job.rank()}.{kind}.json.gz")
 
     def keep(self, raw, target, take=None):
-        """Packs what a profiler wrote: as it is, or each line as `take` gives it back."""
+        """Packs what a profiler wrote: as it is, or each line as `take` returns it."""
         if not raw.exists():
             raise RuntimeError(f"{target.name}: the profiler wrote no file; "
                                "is another execution trace observer active in this process?")
-        # No name and no time in the gzip header: equal content gives equal bytes.
+        # There is no name or time in the gzip header: equal content gives equal bytes.
         with open(raw, "rb") as source, open(target, "wb") as sink, \
                 gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
             if take is None:
@@ -83,7 +83,7 @@ class Records:
                 counts["observed"] += line.count('"Record function id"')
                 counts["regions"] += line.count(f'"name": "{REGION}')
                 operators.update(OPERATOR.findall(line))
-                # The profiler writes down where it was told to write: a path of this machine.
+                # The profiler writes the path that it was given, a path of this machine.
                 return re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', line)
 
             self.keep(raw, target, take)
@@ -119,7 +119,8 @@ class Records:
                     self.regions["et"] += line.count(f'"name": "{REGION}')
 
     def check_observed(self, events):
-        """An observer that meets an error says so on stderr, and loses what follows."""
+        """Fails if the trace has too few nodes: after an error the observer says so on stderr and
+        loses the rest."""
         if self.nodes < LEAST_OBSERVED * events:
             raise RuntimeError(
                 f"the execution trace has {self.nodes} nodes of a step of {events} events: its "
@@ -131,8 +132,8 @@ def kineto(config=None, observer=None):
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
-    # Beside the trace also when memory came and went: what holds a tensor is not in the trace.
-    # Kernels of compiled graphs tell their arguments only where the profiler asks for shapes.
+    # Beside the trace, memory events are recorded too: the trace does not show what holds a tensor.
+    # The shapes are needed because kernels of compiled graphs tell their arguments only with them.
     return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
                    profile_memory=observer is not None,
                    record_shapes=observer is not None and bool(graph_modules()),
@@ -145,7 +146,7 @@ def beside(target, suffix):
 
 @contextlib.contextmanager
 def _environment(name, value):
-    """Sets (or, with None, unsets) an environment variable for a while."""
+    """Sets an environment variable for a while, or unsets it with None."""
     before = os.environ.pop(name, None)
     if value is not None:
         os.environ[name] = value

@@ -1,4 +1,5 @@
-"""Whether steps are steady yet: clocks, caches, allocators and compilers take their time."""
+"""Decides whether steps are steady yet: clocks, caches, allocators and compilers take their
+time."""
 
 from __future__ import annotations
 
@@ -6,14 +7,14 @@ import statistics
 
 from . import job
 
-WINDOW_S = 2.0  # of steps that are compared, the last ones
-AGREEMENT = 0.02  # of the medians of its halves
+WINDOW_S = 2.0  # seconds of the last steps, whose halves are compared
+AGREEMENT = 0.02  # largest difference between the medians of the halves
 LEAST_STEPS = 4
-GROWTH = 1.25  # from one look to the next: ranks look at the same steps, which costs a gather
+GROWTH = 1.25  # of steps from one look to the next: all ranks look at the same, which costs a gather
 
 
 class Settling:
-    """Told each step's time until is_over(); `notice` then says if they were not steady."""
+    """Takes each step's time until is_over(); `notice` then says if the steps were not steady."""
 
     def __init__(self, most_s):
         self._most_s = most_s
@@ -22,7 +23,7 @@ class Settling:
         self.notice = None
 
     def is_over(self, step_ns):
-        """Takes a step's time; all ranks call it as often and get the same answer."""
+        """Takes a step's time; all ranks call it equally often and get the same answer."""
         if self._most_s <= 0:
             return True
         self._steps.append(step_ns)
@@ -43,7 +44,8 @@ class Settling:
 
 
 def half_difference(steps_ns):
-    """Between the medians of the halves of the last WINDOW_S of steps; None of fewer."""
+    """The difference between the medians of the halves of the last WINDOW_S of steps; None if there
+    are fewer."""
     spent, count = 0, 0
     for step in reversed(steps_ns):
         spent, count = spent + step, count + 1

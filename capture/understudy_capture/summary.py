@@ -3,7 +3,7 @@
 import shlex
 import statistics
 
-FEW_STEPS = 10  # timed ones: of fewer the median says little
+FEW_STEPS = 10  # timed steps; the median of fewer says little
 WIDE_SPREAD = 1.25  # p90 ÷ p10
 HEAVY_PROFILER = 1.25  # profiled ÷ timed
 KINDS = (("et", "execution trace"), ("kineto", "profile of the traced step"),
@@ -12,7 +12,8 @@ KINDS = (("et", "execution trace"), ("kineto", "profile of the traced step"),
 
 
 def summarize(folder, ranks):
-    """Lines for people. `ranks`: of each its `description` (capture.json), `bytes`, `notices`."""
+    """Lines for people. `ranks` has for each rank its `description` (capture.json), `bytes`,
+    `notices`."""
     described = [rank["description"] for rank in ranks]
     present = {name.split(".")[1] for rank in ranks for name in rank["bytes"]}
     rows = [("steps", _steps(described)), ("ranks", str(len(ranks))),
@@ -28,12 +29,12 @@ def summarize(folder, ranks):
 
 
 def slowest_ms(described, key):
-    """Of each step the slowest rank's time, sorted."""
+    """For each step the slowest rank's time, sorted."""
     return sorted(max(times) / 1e6 for times in zip(*(rank[key] for rank in described)))
 
 
 def percentile(ordered, share):
-    """Linear between the two nearest samples."""
+    """A quantile, linear between the two nearest samples."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -57,7 +58,7 @@ def _free(described):
 def _recorded(described, present, wanted):
     profiled = len(described[0]["kineto_only_steps_ns"])
     if not wanted and described[0].get("untouched_tensor_bytes") is not None:
-        present = present | {"indices"}  # they were looked for, and the step has none
+        present = present | {"indices"}  # the capture looked for them, and the step has none
     return ", ".join(text.format(profiled=profiled) for kind, text in KINDS
                      if (kind in present) == wanted).replace("of 0 steps", "of other steps")
 

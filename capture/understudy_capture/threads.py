@@ -1,6 +1,6 @@
-"""Operators that a program runs on threads of its own: a profiler sees its own thread's alone, and
-those that autograd starts, unless it is told to look at all. It then no longer sees when memory
-came and went.
+"""Operators that a program runs on threads of its own. A profiler sees only its own thread and
+those that autograd starts, unless it is told to look at all threads. Then it no longer sees when
+memory is allocated and freed.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ ENGINE = "autograd::engine::evaluate_function"
 
 
 def settings(counts_faults=False, all_threads=False):
-    """The profiler's experimental settings; None where nothing special is asked for.
+    """The profiler's experimental settings; None if nothing special is asked for.
 
-    TypeError where this torch does not know one of them.
+    Raises TypeError if this torch does not know one of them.
     """
     chosen = {}
     if counts_faults:
@@ -23,7 +23,7 @@ def settings(counts_faults=False, all_threads=False):
     if all_threads:
         chosen["profile_all_threads"] = True
     if torch.cuda.is_available() and _can_show_syncs():
-        chosen["enable_cuda_sync_events"] = True  # which stream or event a wait was for
+        chosen["enable_cuda_sync_events"] = True  # records which stream or event a wait was for
     if not chosen:
         return None
     from torch._C._profiler import _ExperimentalConfig
@@ -48,8 +48,8 @@ def can_see_all():
 
 @contextlib.contextmanager
 def counting_own_threads(profiler, report):
-    """Runs a profiler of all threads; calls report(n, events) at its end, n threads of the
-    program's own having run operators, and so many events having been recorded."""
+    """Runs a profiler of all threads. At its end calls report(n, events): n threads of the
+    program's own ran operators, and `events` events were recorded."""
     with profiler:
         with record_function(HERE):
             pass
@@ -60,9 +60,10 @@ def counting_own_threads(profiler, report):
 
 
 def own_threads(events):
-    """How many threads, beside the one that HERE ran on, run operators.
+    """How many threads run operators besides the one on which HERE ran.
 
-    events: (name, thread, start) of each. Autograd's threads begin with a label of its engine.
+    `events` has (name, thread, start) for each. Autograd's threads begin with a label of its
+    engine.
     """
     here, operators, engine = None, {}, {}
     for name, thread, start in events:

@@ -1,4 +1,4 @@
-"""A file that is whole under its name, or not there, whenever program or machine stop."""
+"""A file that is whole under its name, or absent, whenever program or machine stop."""
 
 import contextlib
 import os
@@ -9,12 +9,13 @@ from .endings import USAGE, Refused
 
 
 def write_whole(path, text):
-    """Writes the text to a new file beside, then gives it the name; Refused where that is a link."""
+    """Writes the text to a new file beside, then gives it the name; raises Refused if that is a
+    link."""
     path = Path(path)
     if path.is_symlink() and not _is_open_already(path):
         raise Refused(f"{path}: it is a symbolic link; name the file that it leads to, or remove the link", USAGE)
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")  # a device or a pipe: nothing there to keep whole
+        path.write_text(text, encoding="utf-8")  # a device or a pipe holds nothing to keep whole
         return
     partial = path.with_name(f".{path.name[:200]}.part-{secrets.token_hex(8)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
@@ -36,5 +37,6 @@ def write_whole(path, text):
 
 
 def _is_open_already(path):
-    """Standard output and what else this process has open: links to whatever it is."""
+    """Whether this is standard output or another open file of this process: such names are links to
+    anything."""
     return str(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/"))

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> count_of(const std::vector<const Series*>& side) {
   return first == nullptr || first->count == 0 ? std::nullopt : std::optional(first->count);
 }
 
-/// Typical time of a side that has the row, for rows that the other lacks.
+/// Typical time of the side that has the row, if the other side lacks it.
 std::optional<double> time_of(const std::vector<const Series*>& side) {
   if (side.front() == nullptr || side.front()->samples_ms.empty()) {
     return std::nullopt;
@@ -42,7 +42,7 @@ double logarithmic_mean(double a, double b) {
   return std::abs(log_ratio) < kNearlyEqual ? a : (b - a) / log_ratio;
 }
 
-/// Of the busier of the runs: by how much more they were interrupted than on an idle machine.
+/// How much more often than on an idle machine the busier run was interrupted.
 double disturbance_of(const std::vector<Run>& a, const std::vector<Run>& b) {
   double most = 1;
   for (const std::vector<Run>* runs : {&a, &b}) {
@@ -74,8 +74,8 @@ class Comparer {
     set_shares();
   }
 
-  /// Class by class, the surest change first: what has changed says nothing about the rest of the
-  /// others.
+  /// Leaves out classes that changed, one by one, the surest change first: what has changed says
+  /// nothing about what the others have in common.
   std::vector<Row> compare(const CompareOptions& options) {
     for (;;) {
       std::vector<Row> rows;
@@ -96,7 +96,7 @@ class Comparer {
     }
   }
 
-  /// Absent where a run has not measured it.
+  /// Absent if a run has not measured the speed probe.
   [[nodiscard]] std::optional<Ratio> speed_probe() const {
     for (const EstimatedRow& each : rows_) {
       if (each.row.kind == RowKind::kSpeedProbe && each.estimate) {
@@ -107,7 +107,7 @@ class Comparer {
   }
 
  private:
-  /// Each row's share of its step: of the time of all classes and the gap.
+  /// Sets each row's share of its step, which is the time of all classes and the gap.
   void set_shares() {
     for (const EstimatedRow& each : rows_) {
       if (each.estimate && (each.row.kind == RowKind::kClass || each.row.kind == RowKind::kGap)) {
@@ -130,7 +130,7 @@ class Comparer {
   }
 
   const std::optional<Reference>& rest_of(const PairedRow& row) {
-    // The class that a row belongs to says nothing about the rest.
+    // The row's own class says nothing about the rest.
     std::set<std::string> left_out = changed_;
     switch (row.kind) {
       case RowKind::kClass:
@@ -160,7 +160,7 @@ class Comparer {
     return place->second;
   }
 
-  /// False where no class has changed but those that are left out.
+  /// Returns false if no class has changed except those that are left out.
   bool leave_out_surest(const std::vector<Row>& rows, const std::vector<Evidence>& evidence) {
     const Row* surest = nullptr;
     double least_p = 2;
@@ -246,8 +246,8 @@ class Comparer {
     return std::abs(change.value) <= change.half_interval();
   }
 
-  /// The row of what the classes that have not changed by themselves have in common; of all where
-  /// these are the smaller part.
+  /// Adds the row of what the classes without a change of their own have in common, or of all
+  /// classes if these are the smaller part.
   void add_common(std::vector<Row>& rows, std::vector<Evidence>& evidence) {
     constexpr double kMostChanged = 0.5;
     const std::optional<Reference>& unchanged = reference(changed_);
@@ -270,7 +270,7 @@ class Comparer {
 
   static void sort(std::vector<Row>& rows) {
     std::ranges::stable_sort(rows, {}, [](const Row& row) {
-      // Classes and the gap are one list.
+      // Classes and the gap form one list.
       const RowKind kind = row.kind == RowKind::kGap ? RowKind::kClass : row.kind;
       return std::tuple(kind, -std::abs(row.change_ms.value_or(0)));
     });
@@ -279,13 +279,14 @@ class Comparer {
   Setting setting_;
   bool is_alike_;
   std::vector<EstimatedRow> rows_;
-  std::set<std::string> changed_;  ///< classes that have, as far as is shown yet
-  std::map<std::set<std::string>, std::optional<Reference>> references_;  ///< by what is left out
+  std::set<std::string> changed_;  ///< classes that have changed, as far as is shown yet
+  /// By the classes that are left out.
+  std::map<std::set<std::string>, std::optional<Reference>> references_;
   double step_a_ms_ = 0;
   double step_b_ms_ = 0;
 };
 
-/// On a machine that others worked on a change is not the program's for sure.
+/// Withdraws changes: if other programs worked on the machine, they may not be the program's.
 void veto_changes(std::vector<Row>& rows) {
   for (Row& row : rows) {
     if (row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster) {

@@ -13,28 +13,29 @@ namespace {
 
 using Vector = std::array<double, kCovariates>;
 
-/// Where the runs tell nothing of it, a row answers to all covariates together as they do, give or
-/// take the first; to one as to the other, give or take the second.
+/// What is assumed of a row's slopes if the runs do not show them. Their sum is that of the
+/// covariates, give or take the first number; each slope is like the other, give or take the
+/// second.
 constexpr double kSpreadOfSum = 0.3;
 constexpr double kSpreadOfDifference = 0.5;
-/// A single sample is held to the median of so many on either side and itself, give or take two of
-/// the run's deviations from these.
+/// A single sample may differ by at most two of the run's deviations from the median of itself and
+/// this many neighbours on either side.
 constexpr std::size_t kNeighboursPerSide = 4;
 constexpr double kDeviations = 2;
-/// Means of samples beside each other are still alike: so many are worth one.
+/// Means of neighbouring samples are still alike: this many of them are worth one.
 constexpr double kAlike = 2;
-/// What the clock does, the speed probe shows; what neighbours do to memory, the other classes show
-/// in part. So a row that answers to these rather than to the clock is less sure: in what its runs'
-/// means wander beyond the blocks within them (in variance, where it answers to the classes alone;
-/// by the square of that share else), and in its slopes, which may be others between the runs. A
-/// block is a sixth of the run.
+/// The speed probe shows what the clock does. The other classes show only in part what neighbours
+/// do to memory. So a row that follows the classes rather than the clock is less certain in two
+/// ways. Its runs' means wander beyond the blocks within them (in variance: where it follows the
+/// classes alone; otherwise by the square of that share). And its slopes may differ between the
+/// runs. A block is a sixth of the run.
 constexpr double kWanders = 3;
 constexpr double kSlopesDiffer = 0.2;
 constexpr double kLeastShareOfClasses = 0.5;
 constexpr std::size_t kBlocks = 6;
 constexpr double kLeastVariance = 1e-8;
 
-/// Single samples that something interrupted, brought near to their neighbours.
+/// Moves single samples that something interrupted near to their neighbours.
 std::vector<double> without_spikes(const std::vector<double>& samples) {
   std::vector<double> levels;
   std::vector<double> distances;
@@ -47,7 +48,7 @@ std::vector<double> without_spikes(const std::vector<double>& samples) {
   }
   const double most = kDeviations * median(distances) / kMedianOfNormal;
   if (most == 0) {
-    return samples;  // most are alike: what is not, is no spike
+    return samples;  // most samples are equal: one that differs is no spike
   }
   std::vector<double> result(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -56,8 +57,8 @@ std::vector<double> without_spikes(const std::vector<double>& samples) {
   return result;
 }
 
-/// Means of groups of ⌊√n ÷ 2⌋ samples: a covariate's own noise, which is no cause, averages out of
-/// them, and what the machine does for longer remains.
+/// Means of groups of ⌊√n ÷ 2⌋ samples. In them a covariate's own noise, which is no cause,
+/// averages out; what the machine does for longer remains.
 std::vector<double> group_means(const std::vector<double>& samples) {
   const double root = std::sqrt(static_cast<double>(samples.size()));
   const std::size_t size = std::max<std::size_t>(static_cast<std::size_t>(root / 2), 1);
@@ -75,7 +76,7 @@ double dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// Symmetric.
+/// A symmetric matrix.
 struct Matrix {
   double xx = 0, xy = 0, yy = 0;
   Matrix& operator+=(const Matrix& other) {
@@ -98,7 +99,7 @@ struct Matrix {
   }
 };
 
-/// Precision of what is known of the slopes before: with one covariate its slope is the sum.
+/// Precision of the prior knowledge of the slopes; with one covariate its slope is the sum.
 Matrix prior_precision(std::size_t covariates) {
   const double sum = 1 / (kSpreadOfSum * kSpreadOfSum);
   const double difference = 1 / (kSpreadOfDifference * kSpreadOfDifference);
@@ -106,9 +107,10 @@ Matrix prior_precision(std::size_t covariates) {
                                   : Matrix{sum + difference, sum - difference, sum + difference};
 }
 
-/// A run's groups, around its means.
+/// The groups of a run, centred around its means.
 struct Centered {
-  double sign = 1;  ///< of its part in the difference: 1 ÷ runs of B, or −1 ÷ runs of A
+  /// Sign and weight of the run's part in the difference: 1 ÷ runs of B, or −1 ÷ runs of A.
+  double sign = 1;
   double level = 0;
   Vector covariate_levels = {};
   std::array<bool, kCovariates> is_there = {};
@@ -139,7 +141,7 @@ Centered center(const CovariateRun& run, double sign) {
   return result;
 }
 
-/// Slopes by least squares with a prior, and what they leave.
+/// Slopes by least squares with a prior, and their residuals.
 class Regression {
  public:
   explicit Regression(const std::vector<Centered>& runs) : runs_(runs) {
@@ -163,7 +165,7 @@ class Regression {
     prior_ = prior_precision(there);
     slopes_.fill(1 / static_cast<double>(there));
     const Vector prior_product = prior_ * slopes_;
-    constexpr int kRounds = 5;  // the residuals' variance and the slopes settle at once
+    constexpr int kRounds = 5;  // the residuals' variance and the slopes settle quickly
     for (int round = 0; round < kRounds; ++round) {
       variance_ = std::max(residual_squares() / degrees_, kLeastVariance) * kAlike;
       precision_ = 1 / variance_ * squares;
@@ -175,7 +177,7 @@ class Regression {
   [[nodiscard]] double degrees() const { return degrees_; }
   [[nodiscard]] const Vector& slopes() const { return slopes_; }
 
-  /// Of the difference of the levels, whose covariates differ by `gap`.
+  /// Variance of the difference of the levels, whose covariates differ by `gap`.
   [[nodiscard]] double variance_of_difference(const Vector& gap) const {
     const Vector reach = precision_.solve(gap);
     const double slope_spread = kSlopesDiffer * share_of_classes();
@@ -199,7 +201,7 @@ class Regression {
     }
     return sum;
   }
-  /// Of what the row answers to.
+  /// The share of the classes in what the row follows.
   [[nodiscard]] double share_of_classes() const {
     const std::array<bool, kCovariates>& there = runs_.front().is_there;
     const double of_clock = there[kOfClock] ? std::max(slopes_[kOfClock], 0.0) : 0;
@@ -207,7 +209,7 @@ class Regression {
     const double both = of_clock + of_classes;
     return both > 0 ? std::max(of_classes / both, kLeastShareOfClasses) : 1;
   }
-  /// By the sums of what each group adds to the difference, over circular blocks.
+  /// Sums what each group adds to the difference, over circular blocks.
   [[nodiscard]] double variance_of(const Centered& run, const Vector& reach) const {
     const std::size_t groups = run.response.size();
     std::vector<double> parts(groups);

@@ -9,7 +9,7 @@ namespace understudy::comparer {
 namespace {
 
 /// The continued fraction of the incomplete beta function, by Lentz's method (Numerical Recipes,
-/// 6.4). Converges fast for x < (a + 1) ÷ (a + b + 2).
+/// 6.4). It converges fast for x < (a + 1) ÷ (a + b + 2).
 double beta_fraction(double a, double b, double x) {
   constexpr int kMostTerms = 300;
   constexpr double kTiny = std::numeric_limits<double>::min();

@@ -18,7 +18,7 @@ using Fields = std::map<std::string, std::string>;
 
 constexpr const char* kNone = "–";
 
-/// What must be alike for the rest of a run to tell the machine's state.
+/// The fields that must be equal if the rest of a run is to show the machine's state.
 constexpr std::array<std::string_view, 11> kOther = {
     "source",    "benchmark_hash", "world_size", "filters", "device",       "cpu_model",
     "cpu_count", "threads",        "pace",       "backend", "settings.rank"};
@@ -66,7 +66,7 @@ Fields fields_of(const Run& run) {
   for (const auto& [name, setting] : environment.settings) {
     fields["settings." + name] = setting;
   }
-  fields.erase("settings.pace");  // stands as the pace already
+  fields.erase("settings.pace");  // the fields have the pace already
   return fields;
 }
 
@@ -91,7 +91,7 @@ std::vector<Fields> fields_of(const std::vector<Run>& runs) {
   return fields;
 }
 
-/// Operators and how often each is called: tells benchmarks apart where a report has no hash.
+/// How often each operator is called; this tells benchmarks apart if a report has no hash.
 std::map<std::string, std::uint64_t> calls_of(const Run& run) {
   std::map<std::string, std::uint64_t> calls;
   for (const Series& row : run.rows) {
@@ -139,8 +139,8 @@ void refuse_if_different(const Run& run, const Run& first) {
   }
 }
 
-/// What is told of all kinds of runs that are there: a profile says nothing of an environment, a
-/// prediction which benchmark it is of and, among predictions, what its costs are.
+/// Whether all the kinds of runs present tell the field. A profile tells nothing of an environment.
+/// A prediction tells of which benchmark it is and, among predictions, what its costs are.
 bool is_told_of_all(const std::string& name, const std::vector<Run>& a, const std::vector<Run>& b) {
   bool has_profile = false;
   bool has_prediction = false;

@@ -7,9 +7,10 @@ namespace understudy::comparer {
 namespace {
 
 constexpr std::size_t kDraws = 500;
-/// Below it a time, or a share, is as good as none: logarithms need one.
+/// A smaller time, or share, counts as this one: logarithms need a positive number.
 constexpr double kLeast = 1e-9;
-/// Of a single sample, where nothing tells: one in twenty of the row, and a share of the step.
+/// Scatter of a single sample if no run shows it: one in twenty of the row, and a share of the
+/// step.
 constexpr double kUntoldScatter = 0.05;
 constexpr double kUntoldScatterOfStep = 0.002;
 
@@ -17,7 +18,8 @@ double square(double value) {
   return value * value;
 }
 
-/// Between runs of one side, pooled over both sides: of the difference of their means.
+/// Variance of the difference of the sides' means, from the spread between runs of one side, pooled
+/// over both sides.
 double seen_variance(const std::vector<double>& a, const std::vector<double>& b,
                      const Setting& setting) {
   const double squares = static_cast<double>(a.size() - 1) * variance(a) +
@@ -25,7 +27,7 @@ double seen_variance(const std::vector<double>& a, const std::vector<double>& b,
   return squares / static_cast<double>(setting.degrees()) * setting.of_difference();
 }
 
-/// Scatter of a row's single samples, of the runs that tell.
+/// Scatter of a row's single samples, by the runs that have enough of them.
 double scatter_of(const PairedRow& row) {
   double scatter = kUntoldScatter;
   for (const std::vector<const Series*>* side : {&row.a, &row.b}) {
@@ -45,7 +47,7 @@ bool is_complete(const std::vector<const Series*>& side) {
   });
 }
 
-/// Of the difference of the sides, the machine's state apart.
+/// Variance of the difference of the sides, without that of the machine's state.
 double expected_variance(const Estimate& row, double inflation, const Setting& setting) {
   double expected = row.sampling_variance() +
                     inflation * process_variance(row, setting) * setting.of_difference();
@@ -55,7 +57,7 @@ double expected_variance(const Estimate& row, double inflation, const Setting& s
   return expected;
 }
 
-/// Each is a bound by itself, so the one that says more holds.
+/// The more certain one; each is a bound by itself.
 Uncertain surer(const Uncertain& a, const Uncertain& b) {
   const double p_a = a.p();
   const double p_b = b.p();
@@ -98,7 +100,8 @@ Sampler::Location Sampler::locate(const Series& row, std::uint64_t run) {
     location.draws.assign(kDraws, location.log_ms);
     return location;
   }
-  // Of few blocks the bootstrap shows too small a variance, as n − 1 for n does.
+  // With few blocks the bootstrap shows too small a variance, as dividing by n instead of n − 1
+  // does.
   const double blocks =
       static_cast<double>(samples.size()) / static_cast<double>(block_length(samples.size()));
   const double widening = std::sqrt(blocks / (blocks - 1));
@@ -189,7 +192,7 @@ Uncertain with_machine(const Estimate& row, double spread_variance, const Settin
   if (setting.degrees() == 0) {
     return bound;
   }
-  // Several runs tell the machine's noise themselves; few may be alike by luck.
+  // Several runs show the machine's noise themselves; a few may be alike by luck.
   constexpr std::size_t kManyDegrees = 4;
   const double least = setting.degrees() < kManyDegrees ? expected : row.sampling_variance();
   const double seen = seen_variance(row.logs_a, row.logs_b, setting);

@@ -14,31 +14,33 @@
 namespace understudy::comparer {
 
 // How much of a difference noise explains. All values are logarithms of times or of ratios, so that
-// 0.01 is one per cent, and all variances are those of such logarithms. The constants are
-// bounds that are taken for granted, docs/metrics.md, "Compare"; tests/benchmarks/compare_study
-// prints what identical runs differ by on the machine at hand.
+// 0.01 is one per cent, and all variances are those of such logarithms. The constants are bounds
+// that are assumed, not measured in each run (docs/metrics.md, "Compare");
+// tests/benchmarks/compare_study prints by how much identical runs differ on this machine.
 
-/// Of a row beside the rest of its run, from one process to the next: memory lies elsewhere. Its
-/// standard deviation is the relative part and the absolute one (a share of the step) together.
+/// Spread of a row beside the rest of its run, from one process to the next, because memory lies
+/// elsewhere. Its standard deviation is the relative part and the absolute one (a share of the
+/// step) together.
 inline constexpr double kProcessSpread = 0.0015;
 inline constexpr double kProcessSpreadOfStep = 0.0003;
-/// Of a whole run, from one process to the next: clocks, neighbours on the machine.
+/// Spread of a whole run from one process to the next: clocks, neighbours on the machine.
 inline constexpr double kMachineSpread = 0.035;
-/// Degrees of freedom of the spreads above: where they are taken for bounds, and in the mean with
-/// what several runs show.
+/// Degrees of freedom of the spreads above: first where they are taken as bounds, then in the mean
+/// with the spread that several runs show.
 inline constexpr double kSingleRunDegrees = 30;
 inline constexpr double kPriorDegrees = 4;
 
-/// Of the gap, which the allocator's luck is part of: a share of the step.
+/// Spread of the gap as a share of the step; the allocator's luck is part of the gap.
 inline constexpr double kGapSpreadOfStep = 0.005;
-/// Runs with fewer samples do not tell their own noise.
+/// With fewer samples, a run does not show its own noise.
 inline constexpr std::size_t kFewSamples = 5;
 
-/// What holds for all rows: how many runs a side has, and how busy the machine was.
+/// Settings of all rows: how many runs a side has, and how busy the machine was.
 struct Setting {
   std::size_t a = 1;
   std::size_t b = 1;
-  /// Factor of the variances from one process to the next; above 1 where others ran on our cores.
+  /// Factor on the variances from one process to the next; above 1 where other programs ran on the
+  /// same cores.
   double disturbance = 1;
   /// Factor from the variance of one run to that of the difference of the sides' means.
   [[nodiscard]] double of_difference() const {
@@ -53,16 +55,16 @@ struct Estimate {
   double log_ratio = 0;
   std::vector<double> draws;           ///< of log_ratio: the same resample of all rows in each
   std::vector<double> logs_a, logs_b;  ///< by run
-  double extra_variance = 0;           ///< of runs with too few samples to draw from
+  double extra_variance = 0;           ///< from runs with too few samples to draw from
   bool has_few_samples = false;
-  double share = 1;  ///< of the step: the logarithmic mean of the sides', so that log_ratio × share
-                     ///< is the change as a share of the step
+  double share = 1;  ///< of the step: the logarithmic mean of both sides' shares, so that log_ratio
+                     ///< × share is the change as a share of the step
   double spread_of_step = kProcessSpreadOfStep;  ///< the absolute part of its process's spread
 
   [[nodiscard]] double sampling_variance() const { return variance(draws) + extra_variance; }
 };
 
-/// What the other classes did: the machine's state, as far as it is common to them.
+/// What all other classes did. As far as it is common to them, it is the machine's state.
 struct Reference {
   double value = 0;
   std::vector<double> draws;
@@ -71,20 +73,22 @@ struct Reference {
   double inflation = 1;                ///< how much more rows vary than the constants allow; ≥ 1
   std::vector<Covariates> covariates;  ///< by run of A, then of B: speed_probe, classes' time
   bool has_speed_probe = false;
-  bool is_machine_state = false;  ///< `value` is, as far as is shown; only with a speed probe
+  bool is_machine_state = false;  ///< `value` is the machine's state as far as this can be shown;
+                                  ///< only with a speed probe
 };
 
-/// A difference with its uncertainty.
+/// A difference and its uncertainty.
 struct Uncertain {
   double value = 0;
   double variance = 0;
   double degrees = kSingleRunDegrees;
-  [[nodiscard]] double half_interval() const;  ///< of 95 %
-  [[nodiscard]] double p() const;              ///< that it is 0, two-sided
+  [[nodiscard]] double half_interval() const;  ///< of the interval of 95 %
+  /// Probability of such a difference if the true one is 0, two-sided.
+  [[nodiscard]] double p() const;
 };
 
-/// Locations of every row with their resamples, joint within a run. Absent where a side lacks the
-/// row or took no time.
+/// Locations of every row with their resamples, drawn together within a run. A row is absent if a
+/// side lacks it or if it took no time.
 class Sampler {
  public:
   [[nodiscard]] std::optional<Estimate> estimate(const PairedRow& row);
@@ -101,17 +105,18 @@ class Sampler {
   std::map<std::pair<std::uint64_t, std::size_t>, std::vector<Resample>> resamples_;
 };
 
-/// Logarithms of times, of at least a picosecond: an operator may take less than the clock shows.
+/// Logarithms of times. Each time counts as at least a picosecond, since an operator may take less
+/// than the clock shows.
 [[nodiscard]] std::vector<double> logs_of(const std::vector<double>& samples_ms);
 
-/// One process's variance of a row beside the rest.
+/// The variance of a row beside the rest of its run, from one process to the next.
 [[nodiscard]] double process_variance(const Estimate& row, const Setting& setting);
 
-/// A row by the clock, the machine's state apart.
+/// The difference of a row by the clock, without the uncertainty of the machine's state.
 [[nodiscard]] Uncertain by_the_clock(const Estimate& row, double inflation, const Setting& setting);
-/// A row by the clock, when the machine's state may be another in each run: the surer of the bound
-/// on that and of what the runs themselves vary by. `spread_variance`: of rows that should be
-/// alike.
+/// The difference of a row by the clock when the machine's state may differ in each run. It takes
+/// the larger certainty of two: the bound on that state, and the spread of the runs themselves.
+/// `spread_variance` is that of rows that should be alike.
 [[nodiscard]] Uncertain with_machine(const Estimate& row, double spread_variance,
                                      const Setting& setting);
 /// Expectation, and what several runs vary by beyond it: the sum of two variances of their own

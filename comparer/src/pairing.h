@@ -12,10 +12,11 @@ struct PairedRow {
   RowKind kind = RowKind::kOperator;
   std::string name;
   std::string detail;
-  std::vector<const Series*> a, b;  ///< one a run
+  std::vector<const Series*> a, b;  ///< one per run
 };
 
-/// Every row of any run, by kind, name and, of collectives, detail. The result shows into the runs.
+/// Every row of any run, paired by kind, name and, for collectives, detail. The result points into
+/// the runs.
 [[nodiscard]] std::vector<PairedRow> pair_rows(const std::vector<Run>& a,
                                                const std::vector<Run>& b);
 

@@ -28,8 +28,9 @@ Interval interval_of(const KinetoEvent& event) {
   return {event.ts_ns, event.ts_ns + event.dur_ns};
 }
 
-/// Kineto files the wrappers of autograd ("autograd::engine::evaluate_function: MulBackward0",
-/// "MulBackward0", "torch::autograd::AccumulateGrad") and plain names ("detach") under cpu_op, too.
+/// Whether the event is an operator. Under cpu_op, Kineto also has the wrappers of autograd
+/// ("autograd::engine::evaluate_function: MulBackward0", "MulBackward0",
+/// "torch::autograd::AccumulateGrad") and plain names ("detach").
 bool is_operator(const KinetoEvent& event) {
   return event.category == KinetoCategory::kCpuOp &&
          event.name.find("::") != std::string_view::npos &&
@@ -40,7 +41,7 @@ std::string class_of(std::string_view name) {
   return name.starts_with("c10d::") ? "communication" : std::string(et_schema::op_class(name));
 }
 
-/// The steps in order of time; without marks, all operators are one.
+/// The steps in order of time; without marks, all operators together are one step.
 std::vector<Interval> steps_of(const Profile& profile) {
   std::vector<Interval> steps;
   std::optional<Interval> all;
@@ -66,11 +67,11 @@ struct Call {
   const KinetoEvent* event = nullptr;
   std::vector<std::size_t> children;
   std::optional<std::size_t> parent = {};
-  bool holds_known = false;    ///< it, or an operator below it, has a name that is asked for
-  std::int64_t device_ns = 0;  ///< Σ duration of what it and all below it launched on a device
+  bool holds_known = false;    ///< it, or an operator below it, has one of the known names
+  std::int64_t device_ns = 0;  ///< Σ duration of the device work that it and all below it launched
 };
 
-/// Gives each device event to the innermost operator around its launch: correlation → call.
+/// Assigns each device event to the innermost operator around its launch: correlation → call.
 void add_device_times(const Profile& profile, std::vector<Call>& calls) {
   std::map<std::int64_t, const KinetoEvent*> launches;
   for (const KinetoEvent& event : profile.events) {
@@ -110,7 +111,7 @@ void add_device_times(const Profile& profile, std::vector<Call>& calls) {
   }
 }
 
-/// The operators' calls of all threads as trees, by their intervals; callers stand before callees.
+/// The operators' calls of all threads as trees, by their intervals; callers come before callees.
 std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>& known) {
   std::vector<Call> calls;
   for (const KinetoEvent& event : profile.events) {
@@ -238,7 +239,7 @@ class ProfileRows {
   const std::set<std::string>& known_;
   std::vector<Interval> steps_;
   std::vector<Call> calls_;
-  std::vector<std::vector<Interval>> covered_;  ///< by step: what operators cover
+  std::vector<std::vector<Interval>> covered_;  ///< by step: the intervals that operators cover
   std::map<std::string, Series> classes_;
   std::map<std::string, Series> operators_;
   std::map<std::string, Series> on_device_;

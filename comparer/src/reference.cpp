@@ -11,20 +11,21 @@
 namespace understudy::comparer {
 namespace {
 
-/// Operators below it say little about anything but themselves.
+/// Operators with a smaller share of the step say little about anything but themselves.
 constexpr double kLeastShare = 0.002;
-/// Of z² of a standard normal distribution.
+/// The median of z² where z is standard normal.
 constexpr double kMedianOfSquare = kMedianOfNormal * kMedianOfNormal;
 constexpr double kUpperQuartileOfSquare = 1.3233;
-/// What the clock leaves of a whole step has no bound, and nothing beside it: so many times the
-/// variance that its wandering within the runs lets expect.
+/// The part of a whole step that the clock does not explain has no bound, and nothing to compare it
+/// with. Its variance counts as this many times the variance that its wandering within the runs
+/// suggests.
 constexpr double kUnboundedByClock = 1.5;
-/// So many rows the assumption setting as that the constants of noise.h fit.
+/// The assumption that the constants of noise.h fit weighs as much as this many rows.
 constexpr double kPriorRows = 5;
 
 using Members = std::vector<const EstimatedRow*>;
 
-/// The weighted median over the members of one value each.
+/// The weighted median over the members, with one value from each.
 template <typename ValueOf>
 double median_of(const Members& members, const std::vector<double>& weights, ValueOf value_of) {
   std::vector<double> values(members.size());
@@ -33,7 +34,7 @@ double median_of(const Members& members, const std::vector<double>& weights, Val
   return weighted_median(values, weights);
 }
 
-/// Of each iteration: the mean of the speed probe before and after it.
+/// For each iteration the mean of the speed probe before and after it.
 std::vector<double> around(const std::vector<double>& speed_probe_ms) {
   std::vector<double> result = speed_probe_ms;
   for (std::size_t i = 0; i + 1 < result.size(); ++i) {
@@ -47,7 +48,7 @@ const Series& series_of(const PairedRow& row, std::size_t run) {
   return run < row.a.size() ? *row.a[run] : *row.b[run - row.a.size()];
 }
 
-/// What rows of one run may answer to.
+/// The covariates that rows of one run may follow.
 Covariates covariates_of(const Members& members, std::size_t run) {
   std::vector<double> speed_probe_ms;
   std::vector<double> classes_ms;
@@ -76,15 +77,16 @@ double mean_log(const Estimate& row) {
   return sum / static_cast<double>(row.logs_a.size() + row.logs_b.size());
 }
 
-/// By precision, but not without end: one large class that changed must not outweigh all others
-/// that did not.
+/// The weight grows with precision, but is bounded: one large class that changed must not outweigh
+/// all others that did not.
 double weight_of(const Estimate& estimate, const Setting& setting) {
   constexpr double kSoftening = 0.01;
   return 1 / (by_the_clock(estimate, 1, setting).variance + kSoftening * kSoftening);
 }
 
-/// By how much more than expected the operators outside of these classes vary around the reference:
-/// the genomic control of Devlin and Roeder (1999), pulled towards 1 where operators are few.
+/// By how much more than expected the operators outside of these classes vary around the reference.
+/// This is the genomic control of Devlin and Roeder (1999), pulled towards 1 where operators are
+/// few.
 double inflation_of(const Reference& reference, const std::set<std::string>& left_out,
                     const std::vector<EstimatedRow>& rows, const Setting& setting) {
   std::vector<double> squares;
@@ -108,7 +110,7 @@ double inflation_of(const Reference& reference, const std::set<std::string>& lef
   return std::max(1.0, (count * seen + kPriorRows) / (count + kPriorRows));
 }
 
-/// The row beside covariates, one set a run; `moderated` or `widened` takes the runs together.
+/// The row beside covariates, one set per run; `moderated` or `widened` combines the runs.
 template <typename Together>
 std::optional<Uncertain> beside(const EstimatedRow& row, const std::vector<Covariates>& covariates,
                                 const Setting& setting, Together together) {
@@ -186,7 +188,8 @@ std::optional<Uncertain> beside_clock(const EstimatedRow& iteration, const Setti
     if (speed_probe_ms.empty()) {
       return std::nullopt;
     }
-    // In the classes' place: only then it is as unsure as what answers to neighbours.
+    // The clock takes the place of the classes. Only there is it as uncertain as what follows the
+    // neighbours.
     covariates.emplace_back()[kOfClasses] = logs_of(around(speed_probe_ms));
   }
   return beside(

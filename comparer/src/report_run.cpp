@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMilliPerMicro = 1e-3;
 
-/// Figures that are not finite stand as NaN in a report that was read.
+/// Leaves out figures that are not finite; reading a report gives NaN for them.
 std::vector<double> finite(const std::vector<double>& samples, std::uint64_t& left_out) {
   std::vector<double> kept;
   kept.reserve(samples.size());
@@ -39,8 +39,9 @@ void add_row(std::map<std::string, Series>& rows, const Series& row) {
   }
 }
 
-/// One sample an iteration: the calls of a collective in it. Samples are all iterations of the
-/// first call, then of the next. Where they do not divide into iterations, each stands by itself.
+/// One sample per iteration: the sum of the collective's calls in it. The samples come as all
+/// iterations of the first call, then all of the next. If they do not divide into iterations, each
+/// sample stands by itself.
 std::vector<double> by_iteration(const std::vector<double>& calls_us, std::size_t iterations) {
   const bool divides = iterations > 0 && calls_us.size() % iterations == 0;
   const std::size_t calls = divides ? calls_us.size() / iterations : 1;
@@ -115,7 +116,8 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
     run.rows.push_back(collective_row(row, iterations, run.samples_left_out));
     const std::vector<double> moving_us = finite(row.moving_samples_us, run.samples_left_out);
     if (!moving_us.empty()) {
-      // The rest of its time is waiting for the last rank, which is no time of the collective's.
+      // The rest of its time is spent waiting for the last rank, which is not the collective's own
+      // time.
       run.rows.push_back({RowKind::kCollective, row.name, detail_of(row) + ", moving", row.count,
                           by_iteration(moving_us, iterations)});
     }

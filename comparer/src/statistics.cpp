@@ -10,12 +10,12 @@
 namespace understudy::comparer {
 namespace {
 
-/// Of so many samples one is among the fastest, and so many are at least.
+/// One in this many samples counts as fastest, but at least the following number.
 constexpr std::size_t kFastest = 10;
 constexpr std::size_t kFewestFastest = 3;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Indices that would sort the values.
+/// The indices in the order of the values.
 std::vector<std::size_t> order_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -49,7 +49,8 @@ std::vector<Resample> block_resamples(std::size_t samples, std::size_t count, st
   for (Resample& resample : resamples) {
     resample.reserve(samples);
     while (resample.size() < samples) {
-      // Not std::uniform_int_distribution: its numbers differ between standard libraries.
+      // This does not use std::uniform_int_distribution: its numbers differ between standard
+      // libraries.
       std::size_t at = random() % samples;
       for (std::size_t i = 0; i < length && resample.size() < samples; ++i) {
         resample.push_back(static_cast<std::uint32_t>(at));

@@ -10,17 +10,17 @@
 namespace understudy::comparer {
 namespace {
 
-/// Rows that are judged together. By their levels a comparison of identical runs has a false
-/// verdict in at most 5 of 100.
+/// Rows that are judged together. With these levels, a comparison of identical runs has a false
+/// verdict in at most 5 of 100 cases.
 enum class Family : std::uint8_t { kStep, kClasses, kOperators };
 constexpr std::array kLevels = {0.005, 0.035, 0.01};
 /// How a family's level is divided between the two ways to a verdict.
 constexpr double kPartOfRest = 0.8;
 constexpr double kPartOfMachine = 0.2;
 
-/// Smaller changes are none, however sure.
+/// Smaller changes do not count, however certain they are.
 const double kLeastChange = std::log(1.01);
-/// A row that can hold no more than this share of the step is not worth a test, nor a doubt.
+/// A row that can hold at most this share of the step deserves neither a test nor a doubt.
 constexpr double kNegligible = 0.002;
 
 Family family_of(RowKind kind) {
@@ -41,9 +41,9 @@ bool is_by_the_clock(const Evidence& evidence) {
   return clock * evidence.rest->value > 0 && std::abs(clock) >= kLeastChange;
 }
 
-/// Probability of as large a change beside the rest of the run by noise alone; 1 where it is too
-/// small to matter. Where the rest has moved by more than the machine's state does, the clock has
-/// to show the change too: then the rest may have changed in the row's place.
+/// Probability that noise alone gives as large a change beside the rest of the run; 1 if the change
+/// is too small to matter. If the rest has moved by more than the machine's state, the clock must
+/// show the change too: otherwise the rest may have changed instead of the row.
 double p_of_rest(const Evidence& evidence) {
   if (!evidence.rest || evidence.has_few_samples) {
     return 1;
@@ -52,7 +52,7 @@ double p_of_rest(const Evidence& evidence) {
   return is_confirmed && std::abs(evidence.rest->value) >= kLeastChange ? evidence.rest->p() : 1;
 }
 
-/// The same for a change that is more than the machine's state explains.
+/// The same for a change beyond what the machine's state explains.
 double p_of_machine(const Evidence& evidence) {
   return evidence.machine && std::abs(evidence.machine->value) >= kLeastChange
              ? evidence.machine->p()
@@ -64,7 +64,7 @@ bool is_within(const Uncertain& value, double margin) {
          value.value - value.half_interval() > std::log1p(-margin);
 }
 
-/// The difference, at its largest, as a share of A's step.
+/// The largest possible difference, as a share of A's step.
 double most_of_step(const Evidence& evidence) {
   const Uncertain& clock = *evidence.clock;
   const double half = clock.half_interval();
@@ -95,12 +95,12 @@ std::string why_unsure(const Evidence& evidence) {
     return "noise";
   }
   if (!evidence.rest) {
-    return "machine state";  // as large a change can be one
+    return "machine state";  // the machine's state can make as large a change
   }
   return is_clear(*evidence.rest) ? "noise" : "as the rest";
 }
 
-/// Sets the verdict of a change that is shown.
+/// Sets the verdict for a change that is certain enough.
 void name_change(const Evidence& evidence, Row& row) {
   const bool by_rest =
       evidence.rest && p_of_rest(evidence) / kPartOfRest <= p_of_machine(evidence) / kPartOfMachine;
@@ -109,7 +109,8 @@ void name_change(const Evidence& evidence, Row& row) {
   row.why = by_rest && !is_by_the_clock(evidence) ? "beside the rest" : "";
 }
 
-/// The larger a row's share of the step, the more of the level is the row's.
+/// Judges the rows of a family. The larger a row's share of the step, the larger its part of the
+/// level.
 void judge_family(Family family, std::vector<Row>& rows, const std::vector<Evidence>& evidence) {
   std::vector<std::size_t> members;
   std::vector<double> p_values;

@@ -8,18 +8,18 @@
 
 namespace understudy::comparer {
 
-/// A row's estimate as the verdict needs it.
+/// The estimates of a row that its verdict needs.
 struct Evidence {
-  std::optional<Uncertain> clock;    ///< by the clock, the machine's state apart
-  std::optional<Uncertain> machine;  ///< by the clock, the machine's state included
-  std::optional<Uncertain> rest;     ///< beside the rest; absent where nothing need be alike
-  bool rest_is_machine = false;      ///< the machine's state explains what the rest itself did
+  std::optional<Uncertain> clock;  ///< by the clock, without the uncertainty of the machine's state
+  std::optional<Uncertain> machine;  ///< by the clock, with the uncertainty of the machine's state
+  std::optional<Uncertain> rest;     ///< beside the rest; absent if nothing needs to be alike
+  bool rest_is_machine = false;      ///< the machine's state explains the change of the rest itself
   bool has_few_samples = false;
   double share = 1;
-  double a_share = 1;  ///< of A's step
+  double a_share = 1;  ///< share of A's step
 };
 
-/// Probability of as large a change by noise alone, for this row alone.
+/// Probability that noise alone gives as large a change, for this row alone.
 [[nodiscard]] double p_of(const Evidence& evidence);
 
 /// Sets each row's p, verdict and why; rows and evidence are parallel.

@@ -17,7 +17,7 @@ using et_schema::CommSizes;
 
 namespace {
 
-// The groups of plain Gloo's calls are taken for the whole job.
+// A call of plain Gloo, whose group is not recorded, counts as one of the whole job.
 constexpr const char* kHint =
     "the traces of all ranks must be of the same step, and say which group a call is of (plain "
     "Gloo's do not: scripts/capture --comms nccl-form)";
@@ -52,7 +52,7 @@ class GroupCall {
   }
 
  private:
-  /// What all members must have as the first has it.
+  /// Checks the fields that all members must share with the first.
   void check_alike(std::size_t member) const {
     const CommRecord& first = *calls_.front();
     const CommRecord& call = *calls_[member];
@@ -124,14 +124,14 @@ class GroupCall {
       case CommSizes::kInputsOfRoot:
         check_equal(member, "outputs", call.outputs, root, parts(*calls_[root], member, false));
         return;
-      case CommSizes::kMessage:  // held against its other side in match_messages()
+      case CommSizes::kMessage:  // match_messages() compares it with its other side
       case CommSizes::kNone:
       case CommSizes::kNoCommunication:
         return;
     }
   }
 
-  /// The sizes that `call` has for a member in lists of one tensor a rank.
+  /// The sizes for a member that `call` has in lists of one tensor per rank.
   [[nodiscard]] Sizes parts(const CommRecord& call, std::size_t member, bool outputs) const {
     const Sizes& all = outputs ? call.outputs : call.inputs;
     Sizes result;

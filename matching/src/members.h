@@ -12,7 +12,7 @@
 
 namespace understudy::matching {
 
-/// World ranks of a group in group order; a group that lists none is the whole world.
+/// World ranks of a group in group order; a group without a list is the whole world.
 [[nodiscard]] inline std::vector<int> members_of(const et_schema::ProcessGroup& group,
                                                  int world_size) {
   std::vector<int> members;

@@ -16,10 +16,10 @@ namespace understudy::matching {
 namespace {
 
 /// Plays the ranks against each other without time. A communication is complete when all its sides
-/// have started. A rank starts a call when all that must be joined before it are complete. It first
-/// holds back from calls behind an incomplete collective too, as if that blocked. Where all ranks
-/// are stuck, one goes on as its program does, past the collective that it has started; and where
-/// none can, one goes on past a send, whose data must then be kept apart.
+/// have started. A rank starts a call when all calls that must be joined before it are complete. At
+/// first a rank does not start calls after an incomplete collective either, as if that blocked. If
+/// all ranks are stuck, one continues as its program does, past the collective that it has started.
+/// If none can, one continues past a send, whose data must then be kept apart.
 class Play {
  public:
   Play(const std::vector<RankComms>& ranks, const std::vector<Meeting>& meetings,
@@ -88,7 +88,8 @@ class Play {
     }
   }
 
-  /// Lets a rank that only holds back start one call; best one that completes a communication.
+  /// Lets a rank that only holds back start one call, if possible one that completes a
+  /// communication.
   [[nodiscard]] bool pass_collective() {
     std::optional<std::size_t> chosen;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -110,7 +111,7 @@ class Play {
     return chosen.has_value();
   }
 
-  /// Lets a rank that waits for sends alone go on.
+  /// Lets a rank continue that waits only for sends.
   [[nodiscard]] bool pass_sends() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (is_done(rank) || blocker(rank) != nullptr) {
@@ -134,8 +135,8 @@ class Play {
     });
   }
 
-  /// The call other than a send that the rank waits in before it can start its next; null if there
-  /// is none.
+  /// The call, other than a send, that the rank must wait for before it can start its next one;
+  /// null if there is none.
   [[nodiscard]] const std::uint32_t* blocker(std::size_t rank) const {
     const CommRecord& next = ranks_[rank].calls[next_[rank]];
     const auto found =
@@ -145,7 +146,7 @@ class Play {
     return found == next.joined_before.end() ? nullptr : &*found;
   }
 
-  /// A rank takes its turns in the order in which the play completed what it takes part in.
+  /// The order for each rank: that in which the play completed the communications of the rank.
   [[nodiscard]] std::vector<et_schema::CommOrder> orders() {
     std::vector<et_schema::CommOrder> orders(ranks_.size());
     std::vector<std::uint32_t> turns(ranks_.size(), 0);
@@ -162,7 +163,8 @@ class Play {
   }
 
   [[noreturn]] void fail(std::size_t first) const {
-    // From a rank that is stuck to one that it waits for, until a rank comes a second time.
+    // The path goes from a stuck rank to one that it waits for, until it meets a rank for the
+    // second time.
     std::vector<std::size_t> path;
     std::size_t rank = first;
     while (std::find(path.begin(), path.end(), rank) == path.end()) {
@@ -194,7 +196,7 @@ class Play {
     return ranks_[rank].calls[*call];
   }
 
-  /// A rank that has not started the call that `rank` waits in.
+  /// A rank that has not started the call that `rank` waits for.
   [[nodiscard]] int missing_side(std::size_t rank) const {
     const std::uint32_t* call = blocker(rank);
     UNDERSTUDY_ASSERT(call != nullptr);
@@ -211,10 +213,11 @@ class Play {
   const std::vector<et_schema::ProcessGroup>& groups_;
   std::vector<std::size_t> next_;                     ///< by rank: the call to start next
   std::vector<std::vector<std::size_t>> meeting_of_;  ///< by rank and call
-  std::vector<std::size_t> missing_;                  ///< by meeting: sides that have not started
-  std::vector<std::size_t> open_collectives_;         ///< by rank: started and not complete
-  std::vector<std::vector<bool>> kept_apart_;         ///< by rank and call
-  std::vector<std::size_t> completed_;                ///< meetings, in order
+  std::vector<std::size_t> missing_;  ///< by meeting: number of sides that have not started
+  /// By rank: number of collectives that are started and not complete.
+  std::vector<std::size_t> open_collectives_;
+  std::vector<std::vector<bool>> kept_apart_;  ///< by rank and call
+  std::vector<std::size_t> completed_;         ///< meetings in the order of completion
   std::deque<std::size_t> ready_;
 };
 

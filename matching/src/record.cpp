@@ -92,7 +92,7 @@ class Recorder {
 
     const auto index = static_cast<std::uint32_t>(result_.calls.size());
     result_.calls.push_back(std::move(record));
-    // As the replayer runs it: asynchronous unless the trace says that it is not.
+    // The replayer runs it so too: asynchronously unless the trace says that it is not.
     if (info.kind == CommKind::kBarrier || !info.is_async.value_or(true)) {
       joined_.push_back(index);
     } else {
@@ -108,7 +108,8 @@ class Recorder {
     return sizes;
   }
 
-  /// Recorded are rows of dimension 0, or nothing for equal parts.
+  /// Splits in elements. The trace records them in rows of dimension 0, or as nothing for equal
+  /// parts.
   [[nodiscard]] std::vector<std::int64_t> splits_of(const Instruction& instruction,
                                                     const std::vector<std::int64_t>& recorded,
                                                     const std::vector<SlotId>& slots,

@@ -10,8 +10,8 @@ namespace understudy::matching {
 
 namespace {
 
-// A line a call of numbers with a space after each; lists begin with their length. The reduction,
-// a word, stands last.
+// Each call is a line of numbers with a space after each; lists begin with their length. The
+// reduction, a word, comes last.
 
 template <typename Number>
 void put_list(std::string& text, const std::vector<Number>& list) {
@@ -43,7 +43,7 @@ class Reader {
 
   template <typename Number>
   [[nodiscard]] std::vector<Number> list() {
-    // Each element takes two characters at least: a length beyond that cannot be right.
+    // Each element takes at least two characters, so a greater length cannot be right.
     const auto length = number<std::size_t>(0, text_.size() / 2);
     std::vector<Number> values;
     for (std::size_t i = 0; i < length; ++i) {

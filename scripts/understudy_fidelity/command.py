@@ -1,9 +1,10 @@
-"""Run the original training step and the replay of its benchmark in turn, and compare them.
+"""Runs the original training step and the replay of its benchmark in turn, and compares them.
 
-Each round starts, one after the other and on the same cores: the training program (its steps timed
-with nothing attached, then some of them profiled), the replay with the original's gaps
-(--pace recorded) and the replay as fast as it goes (--pace asap). The benchmark is the sample's own
-trace, linked with the profile of that round; so machine and moment are the same on both sides.
+Each round starts three programs, one after the other and on the same cores: the training program
+(its steps timed with nothing attached, then some of them profiled), the replay with the original's
+gaps (--pace recorded), and the replay as fast as it goes (--pace asap). The benchmark is the
+sample's own trace, linked with the profile of that round; so machine and moment are the same on
+both sides.
 """
 
 import argparse
@@ -95,7 +96,7 @@ def check_programs():
 
 
 class Run:
-    """All samples' rounds, and what is known of them so far."""
+    """The rounds of all samples, and the results so far."""
 
     def __init__(self, arguments):
         self.arguments = arguments

@@ -1,4 +1,4 @@
-"""Where the programs that a fidelity run starts lie: in a clone's build, or in a prefix."""
+"""Where the programs of a fidelity run lie: in a clone's build, or in a prefix."""
 
 import importlib.util
 import os
@@ -24,13 +24,14 @@ INSTEAD = "run scripts/build" if IS_CLONE else "install it again, with the repla
 
 
 def program(name):
-    """One of the programs. In a prefix only replay is on the path by its own name."""
+    """The path of a program. In a prefix only replay is on the path by its own name."""
     is_hidden = not IS_CLONE and "UNDERSTUDY_BIN" not in os.environ and name != "replay"
     return (PREFIX / "libexec" / "understudy" if is_hidden else PROGRAMS) / name
 
 
 def python():
-    """The Python that trains: the one that runs this, or the clone's own where that has no torch."""
+    """The Python that trains: the one that runs this, or the clone's own if this one has no
+    torch."""
     own = CLONE / ".venv" / "bin" / "python"
     if IS_CLONE and own.exists() and importlib.util.find_spec("torch") is None:
         return str(own)
@@ -38,6 +39,6 @@ def python():
 
 
 def torch_of_python():
-    """What an installed replay is to take: the LibTorch of the Python that trains."""
+    """The environment that makes an installed replay take the LibTorch of the Python that trains."""
     found = None if IS_CLONE else importlib.util.find_spec("torch")
     return {"UNDERSTUDY_TORCH_ROOT": found.submodule_search_locations[0]} if found else {}

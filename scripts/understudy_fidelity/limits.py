@@ -1,14 +1,14 @@
-"""What a sample's rounds are held to; each gate can fail, and says why it did."""
+"""The limits of a sample's rounds. Each gate can fail, and says why it did."""
 
 RANKS_LIMIT = 0.05  # several ranks share the cores: |ratio - 1|
-AVERAGE_SHARE = 2 / 3  # of a sample's limit: of the average over all samples
+AVERAGE_SHARE = 2 / 3  # of a sample's limit: the limit of the average over all samples
 CLASS_LIMIT = 0.06  # of the step: sum of |time by class, replay - original|
 MEMORY_LIMIT = 0.05  # |peak of live tensor bytes - 1|
-LEAST_COVERAGE = 0.999  # by count, and by time with opened operators' own
+LEAST_COVERAGE = 0.999  # by count, and by time including opened operators' own time
 PACES = ("recorded", "asap")
 FIGURES = (("operators", "sum of operator times"), ("recorded", "paced iteration"))
 VERDICTS = (("ratio", "normalised for machine speed"), ("plain_ratio", "by the clock"))
-HEALTH = ("coverage", "values", "output_mismatches", "losses")  # of a replay, whoever disturbed it
+HEALTH = ("coverage", "values", "output_mismatches", "losses")  # of a replay, even of a disturbed one
 STALE_PROFILE = "unlinked_profile"  # et_schema/losses.h
 
 
@@ -29,7 +29,8 @@ def worst_classes(sample, most=3):
 
 
 def misses(samples, limit):
-    """Of each limit that is not kept: {"sample", "gate", "reason"}; "sample" None: of all."""
+    """For each limit that is missed {"sample", "gate", "reason"}; "sample" None: all samples
+    together."""
     found = [{"sample": sample["name"], "gate": gate, "reason": reason}
              for sample in samples for gate, reason in of_sample(sample, limit)]
     return found + [{"sample": None, "gate": gate, "reason": reason}
@@ -91,7 +92,7 @@ def _memory(sample):
 def _health(replay):
     """Coverage, values and the profile of one replay."""
     found = []
-    # What opened operators took themselves is not to be replayed: their parts run in their place.
+    # Opened operators' own time is not replayed: their parts run in their place.
     opened = replay["coverage"]["opened_time"]
     for by, besides, note in (("count", 0, ""),
                               ("time", opened, f" (and {opened:.2%} of opened operators' own)")):

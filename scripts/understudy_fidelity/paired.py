@@ -1,4 +1,4 @@
-"""The ratio of two sides that were measured in turn, robust against rounds that were disturbed."""
+"""The ratio of two sides that were measured in turn; disturbed rounds hardly change it."""
 
 import math
 import statistics
@@ -7,12 +7,12 @@ CONFIDENCE = 0.95
 
 
 def paired_ratio(pairs):
-    """Replay ÷ original over the rounds' (original, replay): value, interval, its confidence.
+    """Replay ÷ original from the rounds' (original, replay): value, interval, its confidence.
 
-    Hodges and Lehmann's estimate (1963) of the shift of the logarithms, the median of the averages
-    of any two rounds (each with itself, too), and the interval that belongs to it by Wilcoxon's
-    signed ranks: exact for any distribution that is symmetric. Of fewer than six rounds, which
-    cannot tell 95 %, it is the widest one, from the smallest ratio to the largest.
+    This is Hodges and Lehmann's estimate (1963) of the shift of the logarithms: the median of the
+    averages of any two rounds, each with itself included. Its interval comes from Wilcoxon's signed
+    ranks, and is exact for any symmetric distribution. Fewer than six rounds cannot give 95 %;
+    their interval is the widest one, from the smallest ratio to the largest.
     """
     logs = sorted(math.log(replay / original) for original, replay in pairs)
     averages = sorted((a + b) / 2 for i, a in enumerate(logs) for b in logs[i:])
@@ -24,7 +24,7 @@ def paired_ratio(pairs):
 
 def _left_out(rounds):
     """How many averages lie outside of the interval on each side, and its confidence."""
-    ways = [1]  # by signed-rank sum: of the 2^rounds choices of signs
+    ways = [1]  # by signed-rank sum: how many of the 2^rounds choices of signs give it
     for rank in range(1, rounds + 1):
         ways = [_at(ways, total) + _at(ways, total - rank) for total in range(len(ways) + rank)]
     outside = ways[0]

@@ -17,8 +17,8 @@ from .paired import paired_ratio
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 WARMUP = 3
-MOST_FOREIGN = 0.10  # of one core, while a process of ours ran: more disturbs it
-MOST_TRIES = 3  # of a disturbed round
+MOST_FOREIGN = 0.10  # of one core, used by others while a round ran: more disturbs it
+MOST_TRIES = 3  # for a disturbed round
 
 
 def say(text):
@@ -26,7 +26,7 @@ def say(text):
 
 
 class Progress:
-    """Which round of which sample runs, and how long all of it may still take."""
+    """Tells which round of which sample runs, and how long all of it may still take."""
 
     def __init__(self, samples, rounds, clock=time.monotonic):
         self._clock, self._began = clock, clock()
@@ -36,13 +36,13 @@ class Progress:
     def begin_round(self, name, number):
         if number == 0:
             self._names.append(name)
-            self._begun = (len(self._names) - 1) * self._rounds  # of a sample that failed the rest
+            self._begun = (len(self._names) - 1) * self._rounds  # counts the rest of a failed sample's rounds as done
         say(f"{name} ({len(self._names)} of {self._samples}), round {number + 1} of {self._rounds}"
             + self._left())
         self._begun += 1
 
     def _left(self):
-        """By the mean round so far."""
+        """The time that is left, by the mean round so far."""
         if self._begun == 0:
             return ""
         rest = self._samples * self._rounds - self._begun
@@ -51,11 +51,11 @@ class Progress:
 
 
 class BadCapture(Exception):
-    """A folder that is no whole capture, or whose program is not known."""
+    """Raised for a folder that is no whole capture, or whose program is not known."""
 
 
 class Failed(Exception):
-    """A program of a round that ended with an error: the command, and what it said."""
+    """Raised when a program of a round fails: the command, and what it said."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Sample:
 
 
 class Disturbance:
-    """The CPU time that others took while a process of ours ran."""
+    """The CPU time that others took while a program of a round ran."""
 
     @staticmethod
     def _busy_s():
@@ -170,7 +170,7 @@ def run_replay(sample, bench, report, pace, threads, steps):
 
 
 def median_slowest(ranks, key):
-    """Median over the steps of the slowest rank's; None where there are none, as on a GPU."""
+    """Median over the steps of the slowest rank's figure; None without figures, as on a GPU."""
     steps = [max(times) for times in zip(*(rank[key] for rank in ranks))]
     return statistics.median(steps) if steps else None
 
@@ -232,7 +232,7 @@ def one_round(sample, folder, arguments):
 
 
 def quiet_round(sample, folder, arguments, number):
-    """A round that nobody disturbed; after MOST_TRIES the least disturbed one."""
+    """Runs a round until one is not disturbed; after MOST_TRIES takes the least disturbed one."""
     tries = []
     for attempt in range(MOST_TRIES):
         tries.append(one_round(sample, folder / f"round-{number}", arguments))
@@ -242,7 +242,7 @@ def quiet_round(sample, folder, arguments, number):
             f"{tries[-1]['foreign_share']:.0%} of a core)")
     best = min(tries, key=lambda figures: figures["foreign_share"])
     best["tries"] = len(tries)
-    # Of those not taken times say nothing; what a replay did still does.
+    # The times of the other tries say nothing; what their replays did still counts.
     best["other_tries"] = [{pace: {key: figures[pace][key] for key in limits.HEALTH} for pace in limits.PACES}
                            for figures in tries if figures is not best]
     best["disturbed"] = best["foreign_share"] > MOST_FOREIGN
@@ -266,7 +266,7 @@ def memory_of_original(sample, folder, threads):
 
 
 class Interrupted(Exception):
-    """Ctrl-C in the middle of a sample; `result` holds its whole rounds, None where there are none."""
+    """Raised by Ctrl-C in the middle of a sample; `result` holds its whole rounds, None if there are none."""
 
     def __init__(self, result):
         super().__init__()
@@ -302,8 +302,8 @@ def result_of(sample, arguments, figures, peak):
 
 
 def speed(figures, replay, speed_probe):
-    """By how much faster the machine was beside the replay than beside the original; 1 where
-    neither has measured it."""
+    """How much faster the machine was beside the replay than beside the original; 1 if neither has
+    measured it."""
     of_original, of_replay = figures["original"][speed_probe], figures[replay][speed_probe]
     return of_original / of_replay if of_original and of_replay else 1
 
@@ -321,7 +321,7 @@ def compare(figures, original, replay, speed_probe):
 
 
 def compare_classes(figures):
-    """Each class's medians over the rounds, the replay's at the original's speed of the machine."""
+    """Each class's medians over the rounds; the replay's are scaled to the machine's speed beside the original."""
     rows = []
     for name in sorted({name for item in figures for name in item["asap"]["classes"]}):
         alike = [item["asap"]["classes"][name]["replay_ms"]

@@ -22,8 +22,8 @@ def verdict(sample, gate):
 
 
 def gap_rows(samples):
-    """Where the fastest replay's difference to the original lies, in gaps or in operators; by the
-    clock, so that the columns add up."""
+    """Where the difference between the fastest replay and the original lies, in gaps or in
+    operators. Times are by the clock, so that the columns add up."""
     rows = []
     for sample in samples:
         asap, operators = sample["asap"], sample["operators"]
@@ -39,8 +39,8 @@ def gap_rows(samples):
 
 
 def system_rows(samples):
-    """Each figure of the original beside the replay's that met the same: un-profiled steps beside
-    the paced iterations, profiled ones beside the fastest."""
+    """Each figure of the original beside that of the replay under the same conditions: unprofiled
+    steps beside the paced iterations, profiled ones beside the fastest."""
     rows = []
     for sample in samples:
         last = [item for item in sample["rounds"] if not item["disturbed"]] or sample["rounds"]
@@ -62,7 +62,7 @@ def memory_cells(peak):
 
 
 def gate_rows(samples):
-    """Per sample each gate by itself: how many misses, or ok."""
+    """Per sample the result of each gate: the number of misses, or ok."""
     kinds = ("coverage", "values", "outputs", "profile", "classes", "memory", "rounds")
     rows = []
     for sample in samples:

@@ -1,6 +1,6 @@
-"""Run all that needs a GPU on this machine: checks of what can go wrong on one, then samples that
-are captured on it, replayed and compared, one rank a GPU where they communicate; then replays of
-what was recorded on a CPU or on other GPUs. Nothing is installed.
+"""Runs everything that needs a GPU on this machine: checks of what can go wrong on one; then samples that
+are captured on it, replayed and compared, with one rank per GPU if they communicate; then replays of
+samples that were recorded on a CPU or on other GPUs. Nothing is installed.
 
 The folder --out gets check_gpu.json with all figures, which is written after each check,
 gpu-NAME-DATE.md with the tables, for docs/results/, and at the end check_gpu.tar.gz with captures,

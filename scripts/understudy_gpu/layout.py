@@ -1,4 +1,4 @@
-"""Where things lie: the tree, what was built, the Python that has torch."""
+"""Paths: of the tree, of what was built, of the Python that has torch."""
 
 from pathlib import Path
 
@@ -8,4 +8,4 @@ OWN_BIN = ROOT / "build" / "release" / "bin"
 OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
 SAMPLES = ROOT / "fleet_samples"
 PROGRAMS = HERE / "programs"
-CHECK_S = 60  # what a check may take
+CHECK_S = 60  # time for one check, at most

@@ -1,4 +1,4 @@
-"""The programs and the Python with torch, as checks and samples start them."""
+"""Starts the programs, and the Python with torch, for checks and samples."""
 
 import json
 import os
@@ -15,26 +15,26 @@ ASK = ("import json, torch, pathlib; print(json.dumps({"
        "'gpus': torch.cuda.device_count()}))")
 
 
-MOST_STEPS = 1_000_000  # of a program: the capture ends it
+MOST_STEPS = 1_000_000  # for a program; the capture ends it
 
 
 class Failed(Exception):
-    """A command did not succeed."""
+    """A command failed."""
 
 
 class NotRun(Exception):
-    """A check that cannot be made here, and why."""
+    """A check cannot be made here, and why."""
 
 
 class Machine:
     def __init__(self, python, binaries, device, facts=None):
-        """facts: what another Machine of the same Python was told, to spare the question."""
+        """`facts` are those of another Machine with the same Python, to avoid asking again."""
         self.bin = Path(binaries).resolve()
         self.libraries = self.bin.parent / "lib" / "understudy"
         self.python = python
         self.device = device
         self.facts = facts or self._ask()
-        # Carried libraries are for our programs alone, not for Python.
+        # The carried libraries are for the project's programs, not for Python.
         self.environment = dict(os.environ)
         if self.facts:
             libraries = [self.bin.parent / "lib", Path(self.facts["root"]) / "lib"]
@@ -44,12 +44,12 @@ class Machine:
             self.environment["UNDERSTUDY_TORCH_ROOT"] = self.facts["root"]
 
     def _ask(self):
-        """None where the Python has no torch."""
+        """Facts about the Python's torch; None if it has no torch."""
         asked = subprocess.run([self.python, "-c", ASK], capture_output=True, text=True)
         return json.loads(asked.stdout.splitlines()[-1]) if asked.returncode == 0 else None
 
     def start(self, *words, environment=None):
-        """Runs a command and gives what it did, whatever its status."""
+        """Runs a command and returns its result, whatever its status."""
         return subprocess.run([str(word) for word in words], cwd=ROOT,
                               env=environment or self.environment, capture_output=True, text=True)
 
@@ -60,7 +60,8 @@ class Machine:
         return done
 
     def capture(self, program, folder, *options, launcher=(), environment=None):
-        """What capture.json says of rank 0; the program's device is this machine's."""
+        """Captures a program and returns what capture.json says of rank 0. The program's device is this
+        machine's."""
         shutil.rmtree(folder, ignore_errors=True)
         steady = ["--threads", 1] if self.device == "cpu" else []
         self.run(self.python, *launcher, "scripts/capture", "-o", folder, "--stop", *steady, *options, program,
@@ -91,12 +92,12 @@ class Machine:
         return json.loads(profile.read_text(encoding="utf-8"))["traceEvents"], report
 
     def ranks(self):
-        """One a GPU; two where the way through is tried on a CPU."""
+        """The number of ranks: one per GPU; two if the way through is tried on a CPU."""
         return 2 if self.device == "cpu" else self.facts["gpus"]
 
 
 def reason_of(said):
-    """Of a traceback its last line that says what it is; else the first lines."""
+    """The last line of a traceback that says what failed; without a traceback the first lines."""
     lines = said.strip().splitlines() or ["no message"]
     for line in reversed(lines):
         if "Traceback (most recent call last)" in said and re.match(r"[\w.]*(Error|Exception|Failed)\b", line):
@@ -105,7 +106,7 @@ def reason_of(said):
 
 
 class Findings:
-    """What a check saw, and what it held that to."""
+    """What a check saw, and what it expected."""
 
     def __init__(self):
         self.figures = {}
@@ -116,7 +117,7 @@ class Findings:
                            "got": str(got)})
 
     def within(self, what, value, reference, share, slack=0.0):
-        """Whether value is within a share of reference, or nearer than `slack`."""
+        """Checks that value is within a share of reference, or nearer than `slack`."""
         passed = abs(value - reference) <= max(share * abs(reference), slack)
         self.expect(what, passed, f"{reference:.4g} ± {max(share * abs(reference), slack):.2g}",
                     f"{value:.4g}")

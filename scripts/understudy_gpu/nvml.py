@@ -1,11 +1,11 @@
-"""The driver's library, as far as checks ask it beyond what a capture does."""
+"""Functions of the driver's library that the checks need and a capture does not."""
 
 import ctypes
 
 from understudy_capture import nvml
 from understudy_capture.nvml import check
 
-# Why clocks are held down by something that ails the GPU: slow-down, temperature, power brake.
+# Reasons for low clocks that mean a fault of the GPU: slow-down, temperature, power brake.
 AILING = {0x8: "hardware slow-down", 0x20: "software thermal", 0x40: "hardware thermal",
           0x80: "power brake"}
 POWER_CAP = 0x4
@@ -39,7 +39,8 @@ class Nvml(nvml.Nvml):
         return self._number("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong) / 1e3
 
     def power_w(self):
-        """Of the moment, where the driver tells it; else the mean of about a second, as newer GPUs have it."""
+        """Power of the moment if the driver tells it; else the mean of about a second, which newer GPUs
+        report."""
         power = self.field_status(INSTANT_POWER)
         return (power if isinstance(power, int) else self._number("nvmlDeviceGetPowerUsage")) / 1e3
 
@@ -57,7 +58,7 @@ class Nvml(nvml.Nvml):
         field = _Field(id=number)
         status = self._library.nvmlDeviceGetFieldValues(self._gpu, 1, ctypes.byref(field))
         status = status or field.status
-        # The value is a union: of an unsigned int its low half.
+        # The value is a union; an unsigned int is its low half.
         return f"status {status}" if status else int(field.value & 0xFFFFFFFF)
 
     def gpm_status(self):

@@ -1,4 +1,4 @@
-"""The programs with what a bare machine may lack, small enough to be carried."""
+"""Packs the programs and what a bare machine may lack, small enough to be carried."""
 
 import re
 import shutil
@@ -10,12 +10,13 @@ from understudy_capture.endings import Refused
 from .layout import OWN_BIN, ROOT
 
 PROGRAMS = ["inspect", "generate", "replay", "compare"]
-# Those of the system, and LibTorch's, are on every machine that has what --python needs.
+# Libraries of the system, and LibTorch's, are on every machine that has what --python needs.
 SYSTEM = re.compile(r"/(ld-linux|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)[-.]|/torch/|"
                     r"/nvidia/")
-# Tables of text in all languages, 30 MB, which libxml2 wants to be there and no program of ours reads.
+# This file has tables of text in all languages, 30 MB. libxml2 must find it, but no program of the
+# project reads it.
 UNREAD = re.compile(r"/libicudata\.so[.0-9]*$")
-MOST_BYTES = 64 << 20  # of the tree and what is carried beside it
+MOST_BYTES = 64 << 20  # for the tree and what is carried beside it
 
 
 def tree_bytes():

@@ -1,11 +1,11 @@
-"""Kernels in profiles: of a profiler that is done, of a capture's files, of a replay."""
+"""Kernels in profiles: of a finished profiler, of a capture's files, of a replay."""
 
 import gzip
 import json
 import tempfile
 from pathlib import Path
 
-# Operators of a CPU that are none of the work: they look at tensors or make room for them.
+# Operators on a CPU that do no work themselves: they look at tensors or allocate memory for them.
 PLAIN = {
     "empty", "empty_strided", "empty_like", "as_strided", "view", "_unsafe_view", "t", "transpose",
     "reshape", "expand", "slice", "select", "detach", "resolve_conj", "resolve_neg", "to",
@@ -15,7 +15,7 @@ PLAIN = {
 
 
 def kernels_of(profiler):
-    """A profiler's kernels, in order of their begin."""
+    """The kernels of a profiler, in the order in which they began."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "profile.json"
         profiler.export_chrome_trace(str(path))
@@ -28,7 +28,7 @@ def in_order(events, category):
 
 
 def last_step(folder, category):
-    """What ran in the last step of a capture's profile that no observer was in."""
+    """Events of the last step in the capture's profile without an observer."""
     with gzip.open(folder / "rank-0.kineto_only.json.gz", "rt", encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     steps = [event for event in events if event.get("cat") == "user_annotation"
@@ -49,14 +49,15 @@ def named(events, on_gpu):
 
 
 def lowest(events):
-    """Of nested operators those that call no other."""
+    """Those of nested operators that call no other operator."""
     ends = [event["ts"] + event["dur"] for event in events]
     return [event for i, event in enumerate(events)
             if i + 1 == len(events) or events[i + 1]["ts"] >= ends[i]]
 
 
 def find(wanted, seen):
-    """How often `wanted` is in `seen` from end to end, and the longest part of its begin that is."""
+    """How often `wanted` occurs in `seen` as a whole, and how much of its beginning occurs at
+    most."""
     times, longest, place = 0, 0, 0
     while place <= len(seen) - 1:
         length = 0

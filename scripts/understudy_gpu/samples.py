@@ -1,4 +1,4 @@
-"""Samples: captured and replayed here, moved here from a CPU, recorded on other GPUs."""
+"""Samples: trained and replayed here, moved here from a CPU, or recorded on other GPUs."""
 
 import statistics
 
@@ -12,12 +12,12 @@ RECORDED = {"resnet_ddp": "resnet_1gpu_et_1.1.1.json.tar.gz",
             "dlrm_8gpu": "dlrm_pytorch_et.tar.gz"}
 PACES = ["asap", "recorded"]
 STEPS = ["--warmup", 10, "--timed", 50]
-STEADY = ["--steady", 10]  # on a GPU: on a CPU the way through is tried, in 60 s
+STEADY = ["--steady", 10]  # for a GPU; on a CPU the way through is tried, in 60 s
 ITERATIONS = ["--warmup", 10, "--iterations", 50, "--passes", 20]
 
 
 def capture_and_replay(machine, name, out, capturing=(), replaying=(), options=()):
-    """The row of a sample with the report without pace; `capturing` and `replaying` launch ranks."""
+    """A sample's row, and its report without pace; `capturing` and `replaying` launch ranks."""
     original = machine.capture(SAMPLES / "programs" / f"{name}.py", out / name, *STEPS,
                                *(STEADY if machine.device == "cuda" else []), launcher=capturing)
     bench = machine.generate(out / name, out / f"{name}.et")
@@ -31,13 +31,13 @@ def capture_and_replay(machine, name, out, capturing=(), replaying=(), options=(
 
 
 def check_trained(machine, name, out):
-    """One sample, captured and replayed on this device."""
+    """Captures and replays one sample on this device."""
     row, _ = capture_and_replay(machine, name, out)
     return row
 
 
 def check_ranks(machine, name, out):
-    """A sample of several ranks, captured and replayed on all GPUs: NCCL in both."""
+    """Captures and replays a sample of several ranks on all GPUs, both with NCCL."""
     ranks = machine.ranks()
     row, report = capture_and_replay(
         machine, name, out,
@@ -51,16 +51,17 @@ def check_ranks(machine, name, out):
 
 
 def check_stored(machine, name, out):
-    """A sample of other machines: a CPU's, which moves to this device, or a GPU's, of rank 0."""
+    """Replays a sample of other machines: a CPU's, which moves to this device, or rank 0 of a
+    GPU's."""
     bench = machine.generate(SAMPLES / name / RECORDED.get(name, ""), out / f"{name}.stored.et")
-    # Of those of GPUs custom operators may not be here.
+    # Custom operators of samples from GPUs may be missing here.
     more = ["--rank", 0, "--continue-on-error"] if name in RECORDED else []
     return {"name": name,
             **figures(machine.replay(bench, out / f"{name}.stored.json", *ITERATIONS, *more))}
 
 
 def figures(report):
-    """What the tables show of a report."""
+    """The figures of a report that the tables show."""
     gpu = report["ranks"][0].get("gpu") or {}
     health = gpu.get("health")
     return {
@@ -79,7 +80,7 @@ def figures(report):
     }
 
 
-# Section → the samples in it, and what examines one.
+# Section → its samples, and the function that examines one.
 SECTIONS = {"trained": (TRAINED, check_trained), "ranks": (RANKS, check_ranks),
             "moved": (MOVED, check_stored), "recorded": (list(RECORDED), check_stored)}
 NAMES = list(dict.fromkeys(name for names, _ in SECTIONS.values() for name in names))

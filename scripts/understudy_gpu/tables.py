@@ -1,4 +1,4 @@
-"""The document of a run as Markdown."""
+"""Writes the document of a run as Markdown."""
 
 COMMON = ["on the device, ms", "coverage", "mismatches", "unhealthy", "J an iteration", "mean W",
           "clocks"]

@@ -1,6 +1,6 @@
-// Traces to Chakra: a PyTorch trace and its Kineto profile, 22 MB together, to a Chakra file, stage
-// by stage, and back. `benchmark_chakra --round-trip` prints instead, for each sample, in which
-// fields the program that was read back differs from the one that was written.
+// Times each stage from a PyTorch trace and its Kineto profile, 22 MB together, to a Chakra file,
+// and back. `benchmark_chakra --round-trip` prints instead, for each sample, in which fields the
+// program that was read back differs from the one that was written.
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ using namespace understudy;  // NOLINT(google-build-using-namespace)
 constexpr int kRounds = 9;
 constexpr double kMega = 1e6;
 
-/// One stage, the shortest of all rounds.
+/// One stage with its shortest time of all rounds.
 struct Stage {
   const char* name;
   double ms = 1e9;

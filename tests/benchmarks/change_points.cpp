@@ -1,5 +1,5 @@
-// Change points of the series on standard input, [[figure, …], …], as `fleet nightly` looks for
-// them: [[index, …], …] on standard output. change_points_study asks it.
+// Finds change points as `fleet nightly` does: reads series [[figure, …], …] from standard input,
+// writes [[index, …], …] to standard output. change_points_study starts it.
 #include "fleet/analysis/change_points.h"
 
 #include <fmt/format.h>

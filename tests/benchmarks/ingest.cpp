@@ -1,7 +1,7 @@
-// Ingest: bytes in memory → validated Trace, against a cold simdjson DOM parse of the same bytes in
-// the same process, and a Kineto profile → Profile. Prints one line a figure. Speeds are those of
-// the fastest round, which others on the machine disturbed least; the ratio is the median of the
-// rounds', whose two halves run side by side.
+// Measures reading: bytes in memory → validated Trace, compared with a cold simdjson DOM parse of
+// the same bytes in the same process; and a Kineto profile → Profile. Prints one line per figure.
+// Speeds are those of the fastest round, which other programs on the machine disturbed least. The
+// ratio is the median of the rounds' ratios, each of two halves that run side by side.
 
 #include <fmt/format.h>
 #include <simdjson.h>

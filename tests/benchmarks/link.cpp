@@ -1,6 +1,6 @@
-// Linking: a trace of 14,391 nodes with a profile of 40,573 events, once both are parsed; and a
-// profile of 1 GB, a real one repeated, from its bytes to times. Prints one line a figure. The
-// large one, `benchmark_link --large`, needs 4 GB of memory.
+// Measures linking: a trace of 14,391 nodes with a profile of 40,573 events, once both are parsed;
+// and a profile of 1 GB, a real one repeated, from its bytes to times. Prints one line per figure.
+// The large one, `benchmark_link --large`, needs 4 GB of memory.
 
 #include "generator/link/link.h"
 
@@ -65,7 +65,7 @@ void link_resnet(const std::string& samples, const std::string& profiles) {
   print("peak memory / uncompressed inputs", (peak_bytes() - before) / inputs, "x");
 }
 
-/// A number after `key` in an event's text, made larger by `shift`.
+/// Copies the event's text up to the number after `key`, and appends that number plus `shift`.
 void append_shifted(std::string& out, std::string_view event, std::string_view key,
                     std::int64_t shift, std::size_t& position) {
   const std::size_t begin = event.find(key, position);
@@ -79,7 +79,7 @@ void append_shifted(std::string& out, std::string_view event, std::string_view k
   position = end;
 }
 
-/// Repeats the events of a profile, later each time and with correlations of their own.
+/// Repeats the events of a profile, each time later and with their own correlations.
 std::string repeated(const std::string& json, std::size_t bytes) {
   const std::size_t list = json.find('[', json.find("\"traceEvents\""));
   const std::size_t end = json.rfind(']', json.rfind("\"traceName\"") == std::string::npos

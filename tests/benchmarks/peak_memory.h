@@ -5,8 +5,8 @@
 
 namespace understudy {
 
-/// This process's peak resident memory. getrusage() would count what its parent had when it started
-/// it. 0 where the kernel does not tell.
+/// This process's peak resident memory in bytes. getrusage() would include the memory of its parent
+/// when that started it. 0 if the kernel does not tell.
 [[nodiscard]] inline double peak_bytes() {
   constexpr double kKibibyte = 1024;
   std::ifstream status("/proc/self/status");

@@ -1,5 +1,5 @@
-// How fast the simulator is. With a benchmark that holds recorded times: that job, from its
-// programs to its figures. Without one: jobs made here.
+// How fast the simulator is. If a benchmark with recorded times is given, it simulates that job,
+// from its programs to its figures; otherwise jobs that it makes itself.
 #include "predictor/simulate/simulate.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ class FlatCosts final : public Costs {
   }
 };
 
-/// So many collectives, so many operators before each.
+/// A program of `collectives` collectives with `operators` operators before each.
 Program make_program(int collectives, int operators, int odd) {
   Program program;
   program.storages.push_back({.device = et_schema::parse_device("cuda:0"), .bytes = 4096});

@@ -1,6 +1,6 @@
 // How often a night's verdict is right, measured with runs whose truth is known: nights without a
-// change, and first nights of a planted one, by its size, the noise and the number of nights that
-// it is held against.
+// change, and first nights of a planted change, by its size, the noise and the number of nights it
+// is compared with.
 //
 //     benchmark_verdicts [TRIALS [NIGHTS]]
 //
@@ -58,7 +58,7 @@ SyntheticNoise noise_of(double spread, bool has_speed_probe) {
           .has_speed_probe = has_speed_probe};
 }
 
-/// A job's nights, one after the other.
+/// The nights of a job, one after the other.
 class Nights {
  public:
   Nights(std::uint64_t seed, const SyntheticNoise& noise) : seed_(seed), noise_(noise) {}
@@ -90,7 +90,7 @@ class Nights {
   Report last_;
 };
 
-/// Of `trials` first nights of a step so much longer: those that told it.
+/// How many of `trials` first nights of a step that is longer by `size` report the change.
 int found(const Planted& planted, double size, const SyntheticNoise& noise, std::size_t baselines,
           int trials) {
   constexpr std::uint64_t kApart = 1000;
@@ -110,8 +110,8 @@ int found(const Planted& planted, double size, const SyntheticNoise& noise, std:
   return count;
 }
 
-/// Of so many nights of one job that nothing happened to: those that told of a change. A night that
-/// did begins a new level, as in a fleet.
+/// How many of the nights of one job without any change report one. Such a night begins a new
+/// level, as in a fleet.
 int false_alarms(const SyntheticNoise& noise, int nights_wanted) {
   Nights nights(1, noise);
   std::vector<Report> before;

@@ -1,5 +1,5 @@
 // Every rank runs the same tests in the same order; the process fails if a test fails on its rank.
-// With --over-nccl they run by NCCL and CUDA's driver, or by what plays them in the library path.
+// With --over-nccl the tests use NCCL and CUDA's driver, or their fakes in the library path.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   int status = 1;
   try {
-    constexpr double kTimeLimitS = 500;  // below that of CTest, whose end has no message
+    // Below the limit of CTest, which would end the tests without a message.
+    constexpr double kTimeLimitS = 500;
     understudy::backends::BackendOptions options;
     options.time_limit_s = kTimeLimitS;
     understudy::tests::backend_under_test = understudy::backends::join_job(options);

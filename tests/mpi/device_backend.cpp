@@ -23,7 +23,7 @@ using backends::Work;
 using et_schema::CommKind;
 using et_schema::DeviceType;
 
-/// What the program that has the tensors would do with CUDA's runtime.
+/// Waits with CUDA's runtime, as the program that has the tensors would do.
 void wait_for_device() {
   using Synchronize = int (*)(void*);
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -61,7 +61,7 @@ class DeviceBackend : public Backend {
   void interrupt() override { device_->interrupt(); }
   [[noreturn]] void abort(int status) override {
     host_->abort(status);
-    std::_Exit(status);  // g++ does not take a virtual function's word for it
+    std::_Exit(status);  // g++ does not trust a virtual function's [[noreturn]]
   }
 
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
@@ -82,7 +82,7 @@ class DeviceBackend : public Backend {
   }
 
  private:
-  /// All that this rank may call in the group, `ranks` as of make_group().
+  /// Connects all that this rank may call in the group; `ranks` are those of make_group().
   void connect(GroupId group, std::span<const int> ranks) {
     std::vector<int> members(ranks.begin(), ranks.end());
     if (members.empty()) {
@@ -118,7 +118,7 @@ class DeviceBackend : public Backend {
   }
 
   std::unique_ptr<Backend> host_;
-  std::unique_ptr<backends::DeviceCommunicator> device_;  // behind its host: it ends first
+  std::unique_ptr<backends::DeviceCommunicator> device_;  // after its host, so it ends first
 };
 
 }  // namespace

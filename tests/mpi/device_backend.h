@@ -6,8 +6,9 @@
 
 namespace understudy::tests {
 
-/// The backend with NCCL over it, so that tests of host memory try NCCL's way: each call that it
-/// takes runs in the memory of the fake device, which is the host's, and is waited for there.
+/// A backend with NCCL over it, so that tests of host memory also test NCCL's way. Each call that
+/// it takes runs in the memory of the fake device, which is the host's, and waits there for its
+/// end.
 [[nodiscard]] std::unique_ptr<backends::Backend> make_device_backend(
     std::unique_ptr<backends::Backend> host, double time_limit_s);
 

@@ -1,5 +1,5 @@
-// Starts jobs that fail, and looks at what a user sees: the text, the exit status. That they end at
-// all is tested by waiting for them: in the scenarios a rank that is late never comes.
+// Starts jobs that fail, and checks what a user sees: the text and the exit status. Waiting for the
+// jobs tests that they end at all: in the scenarios a late rank never comes.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ namespace understudy::tests {
 namespace {
 
 struct Ended {
-  int status = -1;  ///< 128 + its number: by a signal
+  int status = -1;  ///< 128 + its number if a signal ended it
   bool is_mpiruns_fault = false;
   std::string output;
 };
@@ -37,16 +37,17 @@ bool has_children(pid_t process) {
   return false;
 }
 
-/// mpirun of Open MPI 4.1 crashes now and then while it ends an aborted job, or waits for ever for
-/// a lock of its own (PMIx_server_finalize), behind everything that is looked at here.
+/// Whether mpirun itself crashed. That of Open MPI 4.1 does so now and then while it ends an
+/// aborted job, or waits for ever for a lock of its own (PMIx_server_finalize), after everything
+/// that is checked here.
 bool has_crashed(const Ended& ended) {
   constexpr int kSegmentationFault = 139;
   return ended.status == kSegmentationFault &&
          ended.output.find("(PMIx_server_finalize+") != std::string::npos;
 }
 
-/// A program whose output is read until it ends; ended where it goes on for long after its last
-/// child, which it had, has ended.
+/// A program whose output is read until it ends. It is killed if it continues for long after its
+/// last child has ended.
 class Watched {
  public:
   explicit Watched(const std::string& command) {
@@ -124,7 +125,7 @@ Ended run(int ranks, const std::string& scenario, const std::string& flags = "")
   return ended;
 }
 
-/// What plays CUDA's driver and NCCL.
+/// The libraries that stand in for CUDA's driver and NCCL.
 constexpr const char* kFakeGpu = "-x LD_LIBRARY_PATH=\"" UNDERSTUDY_FAKE_GPU_LIBRARIES "\"";
 
 constexpr const char* kLateHint =
@@ -144,7 +145,7 @@ std::string late(int rank, const std::string& field, const std::string& expected
          "\n";
 }
 
-/// The first rank to see the failure ends the job; which one it is, is not told beforehand.
+/// The first rank to see the failure ends the job; it may be any of them.
 testing::AssertionResult holds_one_of(const Ended& ended, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     if (ended.output.find(text) != std::string::npos) {
@@ -289,7 +290,7 @@ TEST(Death, AKilledRankEndsTheJob) {
   EXPECT_NE(ended.output.find("process rank 3"), std::string::npos) << ended.output;
 }
 
-// A launcher that lets the others go on, as some do; its exit status is its own then.
+// Some launchers let the other ranks continue; their exit status is then their own.
 TEST(Death, OfARankIsSeenByTheOthers) {
   const Ended ended = run(3, "last_rank_is_killed", "--enable-recovery");
   const auto text = [](int rank) {

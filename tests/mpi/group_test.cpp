@@ -83,7 +83,7 @@ TEST(Groups, OfTheWholeWorldWithoutRanks) {
 TEST(Groups, RanksIssueCallsOfOverlappingGroupsInDifferentOrders) {
   const int ranks = backend().world_size();
   const int rank = backend().rank();
-  // All groups of two neighbours and three twins of the world.
+  // These are all groups of two neighbours, and three twins of the world.
   std::vector<std::vector<int>> members;
   std::vector<GroupId> groups;
   for (int left = 0; left + 1 < ranks; ++left) {
@@ -114,7 +114,7 @@ TEST(Groups, RanksIssueCallsOfOverlappingGroupsInDifferentOrders) {
       data.emplace_back(DType::kFloat64, repeated(rank + 1, count));
       works.push_back(backend().start(sum_of(data.back(), groups[i])));
     }
-    // Waited for in yet another order.
+    // The calls are waited for in yet another order.
     std::vector<std::size_t> waits(order.size());
     std::iota(waits.begin(), waits.end(), std::size_t{0});
     std::shuffle(waits.begin(), waits.end(), random);
@@ -204,7 +204,7 @@ TEST(Refused, GroupsThatDifferBetweenRanks) {
                        .expected = "the same group on all ranks, in the same order of making",
                        .got = "group '" + other + "' of ranks [" + ranks + "] on rank " + on,
                        .hint = ""})));
-  backend().barrier();  // the job goes on
+  backend().barrier();  // the job continues
 }
 
 TEST(Refused, GroupOfRanksThatAreNotThere) {

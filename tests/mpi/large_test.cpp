@@ -1,5 +1,5 @@
-// Calls of more elements than an int counts. They need about 14 GB on two ranks: run by hand or
-// with `ctest -L large`, where there is that much memory.
+// Calls with more elements than an int can count. They need about 14 GB on two ranks: run them by
+// hand or with `ctest -L large`, on a machine with that much memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::int64_t kCount = (std::int64_t{1} << 31) + 5;
 
 class Large : public testing::Test {
  protected:
-  /// A byte for each element that tells positions of more than 32 bits apart.
+  /// A byte for each element that differs between positions of more than 32 bits.
   static std::uint8_t value(std::int64_t i, int rank) {
     return static_cast<std::uint8_t>((i + (i >> 31) * 3 + rank) % 101);
   }

@@ -14,7 +14,8 @@ using backends::Call;
 using et_schema::CommKind;
 using et_schema::DType;
 
-// float8 has no numbers here: its elements are bytes. Below 120, so that each dtype holds them.
+// For float8 the elements count as bytes, not as numbers. All numbers are below 120, so that each
+// dtype holds them.
 std::vector<double> numbers_of(int from, int to, std::int64_t count) {
   std::vector<double> numbers;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -212,7 +213,7 @@ TEST(AllToAll, UnevenLists) {
   }
 }
 
-/// How much rank `from` sends `to`: uneven, with zeros.
+/// How much rank `from` sends to rank `to`: uneven amounts, some of them zero.
 std::int64_t split(int from, int to, std::int64_t unit) {
   return static_cast<std::int64_t>((from * 3 + to * 5) % 4) * unit;
 }
@@ -319,7 +320,7 @@ TEST(SendAndReceive, AnEmptyMessageComesBeforeTheNext) {
 
 TEST(Barrier, NobodyLeavesBeforeTheLastCame) {
   const int ranks = backend().world_size();
-  // One clock for all processes of a host.
+  // All processes of a host share this clock.
   const auto now = [] {
     return static_cast<std::int64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   };

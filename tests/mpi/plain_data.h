@@ -9,12 +9,12 @@
 
 namespace understudy::tests {
 
-/// Numbers as elements of a dtype, encoded here without the code under test. They must be exact in
-/// the dtype; integers wrap. Complex numbers have an imaginary part of zero.
+/// Encodes numbers as elements of a dtype, without the code under test. They must be exact in the
+/// dtype; integers wrap. Complex numbers have an imaginary part of zero.
 [[nodiscard]] std::vector<std::byte> encode(et_schema::DType dtype,
                                             const std::vector<double>& numbers);
 
-/// A tensor of a test: owns its memory.
+/// A test's tensor, which owns its memory.
 class Data {
  public:
   Data(et_schema::DType dtype, const std::vector<double>& numbers)
@@ -37,10 +37,10 @@ class Data {
   std::vector<std::byte> bytes_;
 };
 
-/// All dtypes that collectives move.
+/// All dtypes that collectives accept.
 [[nodiscard]] const std::vector<et_schema::DType>& all_dtypes();
 
-/// The backend under test, made by the test program's main.
+/// The backend under test, which the test program's main makes.
 [[nodiscard]] backends::Backend& backend();
 
 }  // namespace understudy::tests

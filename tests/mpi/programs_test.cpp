@@ -31,7 +31,7 @@ using replayer::testing::constant;
 using replayer::testing::number;
 using replayer::testing::ref;
 
-/// UNDERSTUDY_PROGRAM_SEEDS=1000 tries more than the few of every day.
+/// How many seeds to try. UNDERSTUDY_PROGRAM_SEEDS=1000 tries more than the usual few.
 unsigned seeds(unsigned usual) {
   const char* const wanted = std::getenv("UNDERSTUDY_PROGRAM_SEEDS");
   return wanted == nullptr ? usual : static_cast<unsigned>(std::stoul(wanted));
@@ -120,7 +120,7 @@ TEST(RandomPrograms, GiveTheRightNumbersInAnyOrderOfCompletion) {
       }
     }
   }
-  // In the rest blocking calls would not have met in a circle.
+  // In the other jobs, blocking calls would not have waited for each other in a circle.
   EXPECT_GE(put_off, ranks == 1 ? 0U : 3U);
 }
 
@@ -152,7 +152,8 @@ TEST(RandomPrograms, AreReplayedWholeAtAnyPace) {
   }
 }
 
-// What is left out or paced otherwise must be left out of matching, waits and turns alike.
+// Instructions that are left out or paced otherwise must be left out of matching, waits and turns
+// alike.
 TEST(RandomPrograms, EndInEveryOtherMode) {
   using replayer::Only;
   using replayer::Pace;

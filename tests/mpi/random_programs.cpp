@@ -36,18 +36,18 @@ struct Meeting {
   CommKind kind = CommKind::kBarrier;
   GroupId group = 0;
   std::vector<int> members;  ///< world ranks in group order
-  std::size_t root = 0;      ///< in the group; of a send the sender
+  std::size_t root = 0;      ///< in the group; the sender of a send
   std::size_t to = 0;        ///< the receiver
   std::int64_t elements = 1;
 };
 
-/// What a rank does next: starts a communication, or waits for it.
+/// The next event of a rank: it starts a communication, or waits for it.
 struct Event {
   std::size_t meeting = 0;
   bool is_wait = false;
 };
 
-/// The program of one rank, written down event by event.
+/// Writes the program of one rank, event by event.
 class ProgramWriter {
  public:
   ProgramWriter(int rank, std::mt19937& random) : rank_(rank), random_(random) {}
@@ -211,7 +211,7 @@ class ProgramWriter {
     expect(slot, {value});
     return slot;
   }
-  /// A part of each member.
+  /// An output with a part for each member.
   SlotId output_of_all(std::int64_t elements, const Meeting& meeting) {
     const SlotId slot = output(elements * static_cast<std::int64_t>(meeting.members.size()));
     std::vector<double> parts;
@@ -220,7 +220,7 @@ class ProgramWriter {
     expect(slot, std::move(parts));
     return slot;
   }
-  /// A tensor of each member.
+  /// Outputs with one tensor for each member.
   std::vector<SlotId> outputs_of_all(std::int64_t elements, const Meeting& meeting) {
     std::vector<SlotId> slots;
     std::transform(meeting.members.begin(), meeting.members.end(), std::back_inserter(slots),
@@ -248,7 +248,8 @@ class ProgramWriter {
     kept_.emplace_back(slot, elements, value);
   }
 
-  /// Operators come one after the other on their threads, and the threads beside each other.
+  /// Sets the times: operators follow one another on each thread, and threads run beside each
+  /// other.
   void add_times() {
     std::map<std::uint64_t, std::int64_t> ends;
     for (Instruction& instruction : builder_.program().instructions) {
@@ -262,7 +263,8 @@ class ProgramWriter {
       end += kOperatorNs;
     }
     builder_.program().profile.emplace();
-    constexpr double kProbeUs = 1000;  // a slow host: its gaps are short at another's pace
+    // A slow host, so that its gaps are short at another host's pace.
+    constexpr double kProbeUs = 1000;
     builder_.program().profile->host_probe = {replayer::HostProbe::kind(), kProbeUs};
     builder_.program().profile->step_ns =
         std::max_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) {
@@ -278,7 +280,7 @@ class ProgramWriter {
   std::vector<std::tuple<SlotId, std::int64_t, double>> kept_;
   std::vector<ExpectedTensor> expected_;
   std::optional<SlotId> operand_;
-  int elsewhere_ = 0;  ///< computations of the other thread beyond those of the main one
+  int elsewhere_ = 0;  ///< number of computations of the other thread beyond those of the main one
   std::uint64_t communications_ = 0;
 };
 
@@ -334,7 +336,7 @@ class JobMaker {
   }
 
   Meeting make_meeting() {
-    // Some are commoner, as they are in jobs.
+    // Some kinds are more frequent, as in real jobs.
     constexpr std::array kKinds = {
         CommKind::kAllReduce, CommKind::kBroadcast,     CommKind::kAllGatherBase,
         CommKind::kBarrier,   CommKind::kReduceScatter, CommKind::kReduceScatterBase,
@@ -355,7 +357,8 @@ class JobMaker {
     meeting.root = static_cast<std::size_t>(below(size));
     meeting.to = (meeting.root + 1 + static_cast<std::size_t>(below(std::max(1, size - 1)))) %
                  static_cast<std::size_t>(size);
-    meeting.elements = below(3) == 0 ? 50'000 + below(1000) : 1 + below(100);  // large, or at once
+    // Some are large, others so small that they are sent at once.
+    meeting.elements = below(3) == 0 ? 50'000 + below(1000) : 1 + below(100);
     return meeting;
   }
 
@@ -366,7 +369,8 @@ class JobMaker {
     return std::find(meeting.members.begin(), meeting.members.end(), rank) != meeting.members.end();
   }
 
-  /// What keeps its order on a rank: collectives of a group, messages of a pair of ranks.
+  /// What keeps its order on a rank: the collectives of a group, or the messages of a pair of
+  /// ranks.
   [[nodiscard]] std::tuple<GroupId, bool, std::size_t, std::size_t> line_of(std::size_t id) const {
     const Meeting& meeting = meetings_[id];
     const bool is_message = meeting.kind == CommKind::kSend;
@@ -374,7 +378,7 @@ class JobMaker {
   }
 
   std::vector<Event> events_of(int rank) {
-    std::vector<std::vector<std::size_t>> due(meetings_.size());  // waits, by time
+    std::vector<std::vector<std::size_t>> due(meetings_.size());  // waits, by the time they come
     std::vector<Event> events;
     std::vector<std::size_t> segment;
     const auto close = [&] {
@@ -407,7 +411,7 @@ class JobMaker {
     return events;
   }
 
-  /// Any order that keeps that of each line.
+  /// Shuffles, but keeps the order within each line.
   std::vector<std::size_t> shuffled(std::vector<std::size_t> ids) {
     const std::vector<std::size_t> sorted = ids;
     std::shuffle(ids.begin(), ids.end(), random_);
@@ -426,7 +430,7 @@ class JobMaker {
   std::mt19937 random_;
   int ranks_;
   std::vector<et_schema::ProcessGroup> groups_;
-  std::vector<Meeting> meetings_;  ///< in the job's order, which is time
+  std::vector<Meeting> meetings_;  ///< in the job's order, which is that of time
   std::vector<bool> is_async_;
 };
 

@@ -20,10 +20,11 @@ using et_schema::DType;
 constexpr std::array<ReduceOp, 8> kOps = {ReduceOp::kSum, ReduceOp::kAvg, ReduceOp::kProduct,
                                           ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kBand,
                                           ReduceOp::kBor, ReduceOp::kBxor};
-// Below and above the size from which parts are exchanged, and not a multiple of any rank count.
+// Counts below and above the size from which parts are exchanged; some are no multiple of any rank
+// count.
 constexpr std::array<std::int64_t, 5> kReducedCounts = {0, 1, 7, 1000, 70001};
 
-/// What rank r has at i: small enough for results over eight ranks to be exact in every dtype.
+/// Element i of rank r: so small that results over eight ranks are exact in every dtype.
 double number_of(DType dtype, ReduceOp op, int rank, std::int64_t i, int ranks) {
   const auto mixed = static_cast<int>((i + rank) % 3);
   if (dtype == DType::kBool) {
@@ -197,7 +198,7 @@ TEST(AllReduce, ProductOfComplexNumbers) {
 
 TEST(AllReduce, HalvesKeepInfinityAndSubnormals) {
   const int ranks = backend().world_size();
-  // Bits of binary16: infinity, the smallest subnormal, the largest number.
+  // These are bits of binary16: infinity, the smallest subnormal, the largest number.
   std::vector<std::uint16_t> data = {0x7c00, 0x0001, 0x7bff};
   Call call = make_call(CommKind::kAllReduce, ReduceOp::kSum);
   call.inputs = call.outputs = {{data.data(), 3, DType::kFloat16}};

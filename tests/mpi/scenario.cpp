@@ -1,4 +1,4 @@
-// Runs one way for a job to fail, named on the command line; failure_test.cpp looks at how it ends.
+// Runs one way for a job to fail, named on the command line; failure_test.cpp checks how it ends.
 #include <unistd.h>
 
 #include <chrono>
@@ -23,7 +23,7 @@ using backends::Call;
 using et_schema::CommKind;
 using et_schema::DType;
 
-/// Ranks on cores that others use too come into their first call within it.
+/// Ranks on cores that others use too reach their first call within this time.
 constexpr double kShortLimitS = 3;
 constexpr double kStoppedLimitS = 3;
 constexpr std::int64_t kLarge = 100000;
@@ -56,7 +56,7 @@ Call send(std::vector<float>& data, int peer) {
   return call;
 }
 
-/// A rank that computes for longer than any limit: it leaves only with the job.
+/// A rank that computes for longer than any limit; it ends only with the job.
 void compute() {
   while (true) {
     ::pause();
@@ -76,7 +76,7 @@ void last_rank_computes(Backend& backend) {
   backend.run(all_reduce(data));
 }
 
-/// Over NCCL the host waits for the device, and meets what happened in its next call.
+/// Over NCCL the host waits for the device, and notices what happened in its next call.
 void last_rank_computes_before_a_call_of_devices(Backend& backend) {
   std::vector<float> data(4);
   backend.run(all_reduce(data));

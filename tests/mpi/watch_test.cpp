@@ -1,5 +1,4 @@
-// When a call that takes long is given up, on a clock of the test's own, with ranks that are
-// played.
+// Tests when a long call is given up, with a clock of the test's own and simulated ranks.
 
 #include "watch.h"
 
@@ -16,7 +15,7 @@
 
 namespace understudy::backends {
 
-/// What the test has the rank answer.
+/// The answer that the test makes the rank give.
 struct Played {
   Watch::Clock::time_point now;
   bool answers = true;
@@ -27,7 +26,7 @@ Played& played() {
   return the_played;
 }
 
-// In place of the one that sends: each question is answered at once, or never.
+// These replace the ones that send: each question is answered at once, or never.
 Board::Board(MPI_Comm comm, Answerer answerer) : comm_(comm), answerer_(std::move(answerer)) {}
 Board::Peer& Board::peer(int world_rank) {
   std::unique_ptr<Peer>& peer = peers_[world_rank];
@@ -53,7 +52,7 @@ namespace {
 
 using Clock = Watch::Clock;
 
-constexpr double kStepS = 0.05;  // as often as an engine looks in, or oftener
+constexpr double kStepS = 0.05;  // as often as an engine looks, or more often
 constexpr double kLongestS = 1000;
 
 /// A process that sleeps until it is killed.
@@ -97,7 +96,7 @@ class WatchTest : public ::testing::Test {
     std::string text;
   };
   /// Looks until the call is given up; `at` is called before each look with the seconds since the
-  /// call's start. Nothing: it is never.
+  /// call's start. Nothing: it is never given up.
   std::optional<GivenUp> wait(double limit_s, const std::function<void(double)>& at) {
     Call call;
     call.kind = et_schema::CommKind::kAllReduce;

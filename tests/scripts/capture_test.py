@@ -25,7 +25,7 @@ NEEDED = 6  # warm-up, timed, the profiler's warm-up, profiled, indices, trace
 
 
 def record(folder, steps, **options):
-    """Trains for so many steps; returns the names of the files and what capture.json says."""
+    """Trains for `steps` steps; returns the names of the files and what capture.json says."""
     model = torch.nn.Linear(16, 16)
     with capture.Capture(folder, warmup=1, timed=1, profiled=1, **options) as recorder:
         for _ in range(steps):
@@ -121,7 +121,7 @@ class CaptureTest(unittest.TestCase):
         self.assertEqual((rank["step_speed_probe_ms"], rank["kineto_only_speed_probe_ms"]), ([], []))
 
     def test_steps_are_waited_for_until_they_are_steady(self):
-        """Each step counts as half a second; the tenth and later ones are alike."""
+        """Each step counts as about half a second; the tenth and later ones are equal."""
         times = iter([*(int(5e8 * (2 - i / 10)) for i in range(10)), *([500_000_000] * 90)])
         with mock.patch.object(capture.Measurements, "last_ns", lambda *_: next(times)):
             _, rank = record(self.folder, 100, steady_s=60)
@@ -153,7 +153,7 @@ class CaptureTest(unittest.TestCase):
             _, rank = record(self.folder, NEEDED, count_faults=False)
             without = waits.call_count
             _, free = record(self.folder, NEEDED + 5, count_faults=False, free=5)
-        # Before the first of them and behind the last one.
+        # There is one wait before the first of them and one after the last.
         self.assertEqual(waits.call_count - without, without + 2)
         self.assertIsNone(rank["free_step_ns"])
         self.assertGreater(free["free_step_ns"], 0)
@@ -307,7 +307,7 @@ class CaptureTest(unittest.TestCase):
         with gzip.open(Path(self.folder) / "rank-0.et.json.gz") as file:
             nodes = json.load(file)["nodes"]
         (node,) = [node for node in nodes if node["name"] == "aten::clone"]
-        self.assertEqual(len(node["inputs"]["values"]), 2)  # the observer lost what stands behind
+        self.assertEqual(len(node["inputs"]["values"]), 2)  # the observer lost what comes after it
 
     def test_the_devices_peak_is_that_of_timed_steps(self):
         with mock.patch.object(capture.machine, "peak_device_bytes", side_effect=[20, 30, 99]), \

@@ -1,5 +1,5 @@
-"""scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts; and on
-the played GPU of tests/unit, whose faults it must find."""
+"""Tests scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts;
+and on the fake GPU of tests/unit, whose faults it must find."""
 
 import importlib.util
 import io
@@ -296,7 +296,7 @@ class ProfilesTest(unittest.TestCase):
 
 @unittest.skipUnless(PLAYED.is_dir() and NVML.exists(), "the played GPU is not built")
 class PlayedGpuTest(unittest.TestCase):
-    """Each fault is reported by the one check that is for it, and by none without it."""
+    """Each fault is reported by its own check; without the fault no check reports it."""
 
     def found(self, name, fault="", nvml="20"):
         with tempfile.TemporaryDirectory() as work:
@@ -313,7 +313,7 @@ class PlayedGpuTest(unittest.TestCase):
             found = json.loads(target.read_text())
             return [f"{test['what']}: {test['got']}" for test in found["tests"] if not test["passed"]]
 
-    # It has no profiler: no kernels are shown.
+    # The fake GPU has no profiler, so no kernels are shown.
     BLIND = [f"torch.profiler shows kernels ({name}): none" for name in ("small", "spin", "matmul")]
 
     def test_events_that_cost(self):

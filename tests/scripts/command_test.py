@@ -1,4 +1,4 @@
-"""The command that captures a script: what it leaves, what it says, how it ends."""
+"""Tests the command that captures a script: what it leaves, what it says, how it ends."""
 
 import faulthandler
 import json
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
 from understudy_capture import command  # noqa: E402
 
 QUICK = ["--warmup", "0", "--timed", "2", "--profiled", "1", "--threads", "1", "--no-fault-counts"]
-MOST_S = 200  # of a command
+MOST_S = 200  # for one command
 NEEDED = 7  # steps: the one that starts the count, 2 timed, 2 profiled, indices, trace
 SCRIPT = """
 import sys
@@ -67,7 +67,7 @@ class Started:
                 os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
             os.environ.update(variables)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            faulthandler.dump_traceback_later(MOST_S, exit=True)  # says where it hangs
+            faulthandler.dump_traceback_later(MOST_S, exit=True)  # shows where it hangs
             sys.argv = ["capture", *words]
             command.main()
         except SystemExit as end:
@@ -80,7 +80,7 @@ class Started:
             os._exit(status)
 
     def wait(self):
-        """Status, standard output, standard error without torch's own lines."""
+        """Status, standard output, and standard error without torch's own lines."""
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         out, err = (path.read_text() for path in self.files)
         return status, out, "".join(line for line in err.splitlines(keepends=True)
@@ -163,7 +163,7 @@ class CommandTest(unittest.TestCase):
         self.assertNothingLeft()
 
     def test_one_that_raises_while_its_values_are_looked_at(self):
-        """The recorder's own frames lie between those of the script and of torch."""
+        """The recorder's own frames, between those of the script and of torch, must not show."""
         status, _, err = self.capture(
             extra='\n    if number == 5:\n        torch.ones(2) @ torch.ones(3)')
         self.assertEqual(status, 1)
@@ -226,7 +226,8 @@ class CommandTest(unittest.TestCase):
         self.assertEqual([path.name for path in self.output.parent.iterdir()], ["my capture"])
 
     def test_one_rank_that_fails_leaves_nothing_of_the_others(self):
-        """In the middle of the loop, and at the very end, where the others are whole already."""
+        """The rank fails in the middle of the loop, or at the very end, where the others are whole
+        already."""
         middle = '\n    if number == 3 and dist.get_rank() == 1:\n        raise ValueError("no data")'
         at_end = ('\n    if number == 0 and dist.get_rank() == 1:\n'
                   '        from understudy_capture import records\n'

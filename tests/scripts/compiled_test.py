@@ -1,4 +1,5 @@
-"""What a capture does with torch.compile: it goes on, its kernels are seen, its sources are kept."""
+"""Tests a capture with torch.compile: the program continues, its kernels are seen, its sources are
+kept."""
 
 import gzip
 import json
@@ -22,7 +23,7 @@ def read(path):
 
 
 class Factor(torch.nn.Module):
-    """A large tensor that no operator meets, only the kernel that it is fused into."""
+    """A large tensor that no operator uses, only the kernel into which it is fused."""
     BYTES = 8 << 20
 
     def __init__(self):
@@ -34,7 +35,7 @@ class Factor(torch.nn.Module):
 
 
 def capture(folder, **options):
-    """A compiled layer, trained: eager embedding, one compiled region a step."""
+    """A compiled layer in training: an eager embedding, one compiled region per step."""
     torch.manual_seed(1)
     table = torch.nn.Embedding(20, 8)
     layer = torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), Factor()))
@@ -65,7 +66,7 @@ class CompiledCaptureTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if " " in torch.__file__:
-            # In GoogleTest's words, which scripts/test looks for.
+            # GoogleTest uses these words, and scripts/test looks for them.
             print("[  SKIPPED ] scripts.compiled (torch.compile links no library under a path with a space)")
             raise unittest.SkipTest("torch.compile links no library under a path with a space")
         cls._folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-"""Links and paths in the texts: what they point to is there."""
+"""Tests that links and paths in the texts lead to something."""
 
 import re
 import subprocess
@@ -45,13 +45,13 @@ class DocsTest(unittest.TestCase):
         checked = 0
         for text in texts():
             if text.name == "CHANGELOG.md":
-                continue  # tells of what was
+                continue  # the text tells of the past
             for code in CODE.findall(text.read_text(encoding="utf-8")):
                 for word in code.split():
                     word = word.rstrip(",;:.)")
                     if not PATH.fullmatch(word) or word.split("/")[0] not in folders:
                         continue
-                    # As it lies in the tree, or as it is included.
+                    # The path is that in the tree, or that of an include.
                     here = any(ROOT.glob(word.rstrip("/"))) or any(ROOT.glob(f"{word.split('/')[0]}/**/include/{word}"))
                     self.assertTrue(here, f"{text.relative_to(ROOT)}: {word}")
                     checked += 1

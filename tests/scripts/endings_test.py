@@ -19,7 +19,7 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",
             "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/emit_study", "tests/benchmarks/compose_study", "tests/benchmarks/reduce_study", "tests/fleet/kill_study"]
-# Runs a command as it is, with a main() that fails: run_main is told by what then happens.
+# Runs a command with a main() that fails; run_main must then handle the failure.
 BROKEN = """
 import runpy, sys
 sys.path.insert(0, sys.argv[1])
@@ -49,7 +49,7 @@ class EndingsTest(unittest.TestCase):
         listed = subprocess.run(["git", "grep", "-l", "^#!/usr/bin/env python3"], cwd=ROOT,
                                 capture_output=True, text=True).stdout.split()
         thin = {"scripts/capture", "scripts/fidelity"}  # their main() is run_main itself
-        # Of golden commands and of processes that are told what to do by their first argument.
+        # These are parts of golden commands, and processes whose first argument says what to do.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
                     "tests/chakra/python_reader",

@@ -1,4 +1,4 @@
-"""What a fidelity run is held to: each gate by itself, with made-up rounds."""
+"""Tests the limits of a fidelity run: each gate by itself, with made-up rounds."""
 
 import argparse
 import contextlib
@@ -42,7 +42,7 @@ def a_round():
 
 
 def a_sample(change=None, peak=1000, name="mlp", ranks=1):
-    """`change` is applied to each round."""
+    """Rounds to each of which `change` is applied."""
     figures = [a_round() for _ in range(ROUNDS)]
     for number, item in enumerate(figures):
         if change is not None:
@@ -81,7 +81,7 @@ class GatesTest(unittest.TestCase):
         self.assertEqual({gate for gate, _ in gates(a_sample(change))}, {"recorded plain_ratio"})
 
     def test_a_speed_probe_that_hides_a_difference_does_not_pass(self):
-        """By the clock all is well, and the machine was faster beside the replay."""
+        """By the clock all is well, but the machine was faster beside the replay."""
         def change(_number, item):
             item["recorded"]["speed_probe_ms"] *= 0.9
         self.assertEqual({gate for gate, _ in gates(a_sample(change))}, {"recorded ratio"})
@@ -289,7 +289,8 @@ class RunTest(unittest.TestCase):
                               env={**os.environ, **variables})
 
     def test_from_another_folder_with_relative_paths(self):
-        """The programs are fakes that fail: what counts is the command that reaches them."""
+        """The programs are fakes that fail: the test looks only at the command that reaches
+        them."""
         (self.scratch / "my traces").mkdir()
         (self.scratch / "my traces" / "capture.json").write_text('{"world_size": 1, "ranks": []}')
         (self.scratch / "train me.py").write_text("raise SystemExit('the script ran in its folder')")

@@ -1,4 +1,4 @@
-"""What IndexRecorder notes of a step's values."""
+"""Tests what IndexRecorder notes of a step's values."""
 
 import sys
 import unittest

@@ -1,4 +1,4 @@
-"""Which tensors a step leaves alone."""
+"""Tests that the tensors that a step leaves alone are found."""
 
 import sys
 import unittest
@@ -19,7 +19,7 @@ def bytes_of(count):
 
 class LiveTensorsTest(unittest.TestCase):
     def untouched_beside(self, step, held):
-        """Untouched bytes with `held` less those without: this process has tensors of its own."""
+        """Untouched bytes with `held`, minus those without: this process has tensors of its own."""
         recorder, live_tensors = IndexRecorder(), LiveTensors()
         with recorder:
             step()

@@ -12,7 +12,7 @@ YIELDS = "OMPI_MCA_mpi_yield_when_idle"
 
 class MpirunTest(unittest.TestCase):
     def started(self, cores, *arguments, **variables):
-        """What an mpirun that prints its environment shows, on a machine with so many cores."""
+        """The output of an mpirun that prints its environment, on a machine with `cores` cores."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("mpirun", "env"), ("nproc", f"echo {cores}")):
                 program = pathlib.Path(folder) / name

@@ -1,4 +1,4 @@
-"""The folder of a capture: whole, or not there."""
+"""Tests that the folder of a capture is whole or absent."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The package as one installs it: with pip, without anything on the path, without torch."""
+"""Tests the package as users install it: with pip, without anything on the path, without torch."""
 
 import shutil
 import subprocess

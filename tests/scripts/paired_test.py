@@ -1,4 +1,4 @@
-"""The robust ratio of two sides measured in turn."""
+"""Tests the robust ratio of two sides measured in turn."""
 
 import itertools
 import math
@@ -42,7 +42,8 @@ class PairedRatioTest(unittest.TestCase):
             self.assertEqual(figure["confidence"], confidence)
 
     def test_the_confidence_is_that_of_all_signs(self):
-        """By counting: of equally likely signs around the true ratio, so many intervals hold it."""
+        """By counting: over equally likely signs around the true ratio, as many intervals hold it
+        as they claim."""
         for rounds in (6, 8, 10):
             sizes = [0.01 * 1.37**i for i in range(rounds)]
             held = 0

@@ -1,4 +1,4 @@
-"""The list of public operators is what the pinned torch and fbgemm register."""
+"""Tests that the list of public operators is what the pinned torch and fbgemm register."""
 
 import subprocess
 import sys

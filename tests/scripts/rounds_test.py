@@ -1,4 +1,4 @@
-"""How a fidelity run puts its rounds together."""
+"""Tests how a fidelity run combines its rounds."""
 
 import sys
 import unittest

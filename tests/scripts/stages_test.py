@@ -1,4 +1,5 @@
-"""scripts/test runs all stages, also after one has failed, and names those that failed: with stages that are played."""
+"""Tests that scripts/test runs all stages, also after one has failed, and names those that failed;
+the stages are fakes."""
 
 import os
 import re
@@ -15,7 +16,7 @@ SANITIZED = "formats and generator under AddressSanitizer and UndefinedBehaviorS
 THREADS = "threads under ThreadSanitizer"
 SHORT = (SET_UP, RELEASE, FORMATTING)
 ALL = (*SHORT, HEADERS, SANITIZERS, SANITIZED, THREADS)
-# Says what it was called as, and fails where that fits one of the patterns in BROKEN.
+# Prints how it was called, and fails if that fits one of the patterns in BROKEN.
 PLAYED = """#!/bin/sh
 called="$(basename "$0") $*"
 echo "played: $called"
@@ -46,7 +47,7 @@ class StagesTest(unittest.TestCase):
             log.write_text("", encoding="utf-8")
 
     def run_stages(self, broken, *arguments):
-        """Exit status, the stages with how they ended, and what is said at the end."""
+        """The exit status, the stages with their outcomes, and the text at the end."""
         environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}", "BROKEN": broken}
         done = subprocess.run([self.root / "scripts" / "test", *arguments], capture_output=True, text=True,
                               env=environment, check=False)

@@ -1,4 +1,4 @@
-"""What one source may take from another that is compiled together with it is found, and nothing else."""
+"""Tests which names are found: those that a source may take from another one compiled with it."""
 
 import json
 import subprocess
@@ -30,7 +30,8 @@ constexpr double kPercent = 1e2;
 
 class UnityNamesTest(unittest.TestCase):
     def check(self, user, own=OWN):
-        """Status and output for a target of a source with `own` names and of one that uses a header's."""
+        """Status and output for a target with a source with `own` names and a source that uses a
+        header's."""
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder).resolve()
             unit = folder / "CMakeFiles/job.dir/Unity/unity_0_cxx.cxx"
@@ -68,7 +69,7 @@ class UnityNamesTest(unittest.TestCase):
                      'namespace job { namespace { std::string parse_error(int x); } void f() { parse_error(1); } }',
                      'namespace other { using namespace job::texts; void f() { parse_error("x"); } }'):
             self.assertEqual(self.check(start + user), (0, ""), user)
-        self.assertEqual(self.check('namespace job { void f() { parse_error("x"); } }'), (0, ""))  # not of the header
+        self.assertEqual(self.check('namespace job { void f() { parse_error("x"); } }'), (0, ""))  # not included
 
     def test_what_is_not_in_an_unnamed_namespace(self):
         user = '#include "job/texts.h"\nnamespace job { void f() { texts::g(parse_error("x")); } }'

@@ -1,4 +1,4 @@
-"""What a command in Python writes: whole under its name, or not there."""
+"""Tests that a file that a command in Python writes is whole under its name, or absent."""
 
 import os
 import subprocess

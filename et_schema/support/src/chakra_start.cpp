@@ -36,7 +36,7 @@ bool is_metadata_field(Tag tag) {
   return tag.type == WireType::kLength && (tag.field == 1 || tag.field == 2);
 }
 
-/// Lists of numbers are packed or not.
+/// Lists of numbers may be packed or not.
 bool is_node_field(Tag tag) {
   constexpr std::uint64_t kName = 2;
   constexpr std::uint64_t kCtrlDeps = 4;
@@ -51,7 +51,7 @@ bool is_node_field(Tag tag) {
          tag.type == (is_message ? WireType::kLength : WireType::kVarint);
 }
 
-/// Whether a message's fields are among those; one that is cut off with `is_cut` may end anywhere.
+/// Whether a message has only such fields; one that is cut off with `is_cut` may end anywhere.
 bool has_fields(std::string_view message, bool is_cut, IsField is_field) {
   while (!message.empty()) {
     const std::optional<std::uint64_t> key = take_varint(message);
@@ -76,7 +76,7 @@ bool has_fields(std::string_view message, bool is_cut, IsField is_field) {
   return true;
 }
 
-/// Takes a message with its length; nothing where there is no whole length.
+/// A message with its length; nothing if the length is not whole.
 struct Message {
   std::string_view bytes;
   bool is_cut = false;
@@ -93,7 +93,7 @@ std::optional<Message> take_message(std::string_view& bytes) {
   return message;
 }
 
-/// "{", a length of 123, is also how JSON starts: what follows there is a key.
+/// "{" is a length of 123, but JSON starts so too: then a key follows.
 bool starts_as_object(std::string_view start) {
   if (!start.starts_with('{')) {
     return false;

@@ -9,7 +9,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Whether all of eight bytes are from U+0020 to U+007E. Most names are such throughout.
+/// Whether all eight bytes are from U+0020 to U+007E, as in most names.
 bool is_printable_ascii(const char* bytes) {
   constexpr std::uint64_t kEach = 0x0101010101010101;
   constexpr std::uint64_t kHigh = 0x80 * kEach;
@@ -46,7 +46,7 @@ std::size_t utf8_length(std::string_view text) {
   if (lead < 0xC2 || lead > 0xF4 || text.size() < length) {
     return 0;
   }
-  // The second byte's range keeps out overlong forms, surrogates and what lies beyond U+10FFFF.
+  // The second byte's range excludes overlong forms, surrogates and code points beyond U+10FFFF.
   const unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (byte(1) < least || byte(1) > most) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kValueColumn = 12;
 
-/// Lines of a value stand below its first one, so that none looks like a field.
+/// Indents the lines of a value below its first one, so that none looks like a field.
 std::string shown(std::string_view value) {
   std::string text;
   for (const char c : escape_control_characters(value, "\n\t")) {
@@ -83,7 +83,7 @@ std::string to_json(const Error& error) {
   fields["hint"] = context.hint;
   nlohmann::ordered_json document;
   document["error"] = std::move(fields);
-  // Names out of a damaged file may not be UTF-8.
+  // Names from a damaged file may not be UTF-8.
   return document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

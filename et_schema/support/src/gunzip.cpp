@@ -58,7 +58,7 @@ la_ssize_t Gunzip::next(archive* handle, const void** block) {
     }
     const int status = inflate(&stream_, Z_NO_FLUSH);
     if (status == Z_STREAM_END) {
-      // Another gzip may follow, which unpacks to what comes next.
+      // Another gzip may follow, whose content comes next.
       if (stream_.avail_in == 0) {
         fill();
       }

@@ -25,7 +25,7 @@ Error cannot_read(const std::string& path, std::string got) {
       {.file = path, .expected = "a file or folder that can be read", .got = std::move(got)});
 }
 
-/// The first bytes of a file, to tell what it is.
+/// The first bytes of a file, which show its format.
 std::string read_start(const std::string& path) {
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
@@ -70,8 +70,8 @@ bool is_named_json(const std::string& path) {
   return path.ends_with(".json") || path.ends_with(".json.gz");
 }
 
-/// JSON files, by name or content, other formats of traces, and gzipped files. The rest of a folder
-/// is passed over.
+/// Whether to read a file of a folder: JSON files, by name or content, other formats of traces, and
+/// gzipped files.
 bool is_candidate(const std::string& path) {
   if (is_named_json(path)) {
     return true;

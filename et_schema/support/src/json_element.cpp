@@ -5,7 +5,7 @@
 namespace understudy::et_schema {
 
 std::string describe(simdjson::dom::element element) {
-  // Only messages need this text, and they show its start: the nesting was bounded before.
+  // Only messages need this text, and they show its start. The nesting was limited before.
   return quote(simdjson::minify(element));
 }
 

@@ -12,7 +12,7 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-/// A longer name is taken for damage that cannot be repaired.
+/// A longer name counts as damage that cannot be repaired.
 constexpr std::size_t kLongestName = std::size_t{1} << 20U;
 constexpr unsigned char kFirstPrintable = 0x20;
 
@@ -138,7 +138,7 @@ bool is_followed_by_comma_and_key(std::string_view json, std::size_t position,
          is_key(json, skip_space(json, position + 1), keys);
 }
 
-/// A string that ends as JSON says, and is followed by what follows a name: a key, even if the
+/// A sound string ends as JSON says, and what may follow a name comes next: a key, even if the
 /// comma before it is missing, or the end of the object.
 bool is_sound_string(std::string_view json, std::size_t begin, std::size_t end,
                      std::span<const std::string_view> keys) {
@@ -163,14 +163,14 @@ std::size_t find_raw_name_end(std::string_view json, std::size_t begin,
   return kNone;
 }
 
-/// What printf makes of a double that JSON has no number for.
+/// The text that printf writes for a double that JSON has no number for.
 bool is_bare_nonfinite(std::string_view token) {
   constexpr std::array<std::string_view, 8> kTokens = {"nan", "-nan", "inf",      "-inf",
                                                        "NaN", "-NaN", "Infinity", "-Infinity"};
   return std::find(kTokens.begin(), kTokens.end(), token) != kTokens.end();
 }
 
-/// Copies JSON text and puts its commas right on the way.
+/// Copies JSON text and corrects its commas.
 class CommaRepair {
  public:
   explicit CommaRepair(std::string_view text) : text_(text) { fixed_.reserve(text.size()); }

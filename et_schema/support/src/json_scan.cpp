@@ -8,13 +8,13 @@
 namespace understudy::et_schema {
 namespace {
 
-// The scan works on blocks of 64 bytes with one bit a byte, as simdjson's first stage does, in
-// what each x86-64 has or in plain 64-bit arithmetic.
+// The scan works on blocks of 64 bytes with one bit per byte, as simdjson's first stage does, with
+// instructions that each x86-64 has or with plain 64-bit arithmetic.
 static_assert(std::endian::native == std::endian::little, "bit i of a mask is byte i of a block");
 
 constexpr std::size_t kBlock = 64;
 constexpr std::size_t kWord = 8;
-/// '[' and ']' differ from '{' and '}' by this bit alone.
+/// Only this bit differs between '[' and '{', and between ']' and '}'.
 constexpr char kBracketBit = 0x20;
 
 struct BlockMasks {
@@ -50,7 +50,7 @@ constexpr std::uint64_t kEach = 0x0101010101010101U;
 constexpr std::uint64_t kLow7 = 0x7f7f7f7f7f7f7f7fU;
 constexpr std::uint64_t kHigh = 0x8080808080808080U;
 
-/// Bit 7 of each byte of the result: that byte of `word` is `wanted`.
+/// Sets bit 7 of each byte of the result where that byte of `word` is `wanted`.
 constexpr std::uint64_t equal_bytes(std::uint64_t word, char wanted) {
   const std::uint64_t x = word ^ (kEach * static_cast<unsigned char>(wanted));
   return ~(((x & kLow7) + kLow7) | x) & kHigh;
@@ -79,7 +79,7 @@ BlockMasks masks_of(const char* block) {
 
 #endif
 
-/// Bit i = xor of the bits 0 … i: from quotes to "inside of a string".
+/// Bit i = xor of the bits 0 … i; this turns quotes into "inside of a string".
 constexpr std::uint64_t prefix_xor(std::uint64_t bits) {
   for (unsigned shift = 1; shift < kBlock; shift *= 2) {
     bits ^= bits << shift;
@@ -87,7 +87,8 @@ constexpr std::uint64_t prefix_xor(std::uint64_t bits) {
   return bits;
 }
 
-/// Characters that a backslash before them escapes; `carry` says so of the next block's first.
+/// The characters that a backslash before them escapes; `carry` says whether the next block's first
+/// character is one.
 std::uint64_t escaped_by(std::uint64_t backslashes, bool& carry) {
   if (backslashes == 0) {
     const std::uint64_t result = carry ? 1 : 0;
@@ -107,7 +108,7 @@ std::uint64_t escaped_by(std::uint64_t backslashes, bool& carry) {
   return escaped;
 }
 
-/// What passes from one block to the next.
+/// The state that passes from one block to the next.
 struct ScanState {
   std::size_t depth = 0;
   std::uint64_t in_string = 0;  ///< all ones or zero

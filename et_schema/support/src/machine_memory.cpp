@@ -10,7 +10,7 @@ namespace {
 
 using Bytes = std::optional<std::uint64_t>;
 
-/// Of a file's first word ("max" is none), or of the word after `key`.
+/// The number in a file's first word (none for "max"), or in the word after `key`.
 Bytes number_in(const std::string& file, std::string_view key = {}) {
   std::ifstream stream(file);
   std::string word;
@@ -27,10 +27,10 @@ Bytes number_in(const std::string& file, std::string_view key = {}) {
   return std::nullopt;
 }
 
-/// How one version of control groups names things.
+/// The names that one version of control groups uses.
 struct Version {
   std::string_view
-      line;  ///< what the memory controller's line of /proc/self/cgroup has before the path
+      line;  ///< text before the path in the memory controller's line of /proc/self/cgroup
   std::string_view mount;
   std::string_view limit;
   std::string_view used;
@@ -41,7 +41,7 @@ constexpr Version kVersions[] = {
      "total_inactive_file"},
     {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}};
 
-/// This process' group, from the mount on: "/a/b".
+/// The path of this process' group, from the mount on: "/a/b".
 std::optional<std::string> group_path(const std::string& root, const Version& version) {
   std::ifstream stream(root + "/proc/self/cgroup");
   std::string line;

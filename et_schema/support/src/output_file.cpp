@@ -47,8 +47,8 @@ int write_all(int descriptor, std::string_view content) {
   return 0;
 }
 
-/// Brings a file or folder to the disk: 0, or the errno of a disk that failed. Some file systems
-/// have nothing to bring there, and a folder that cannot be read cannot be brought.
+/// Writes a file or folder through to the disk: 0, or the errno of a disk that failed. Some file
+/// systems have nothing to write there, and a folder that cannot be read cannot be written through.
 int sync(int descriptor) {
   if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EBADF) {
     return 0;
@@ -56,8 +56,8 @@ int sync(int descriptor) {
   return errno;
 }
 
-/// Standard output and what else this process has open, by Linux' names for it. They are links to
-/// whatever it is, and a file behind them is not to be replaced.
+/// Standard output and other files that this process has open, by Linux' names for them. They are
+/// links to anything, and a file that they lead to must not be replaced.
 std::optional<int> open_already(const std::string& path) {
   if (path == "/dev/stdout") {
     return STDOUT_FILENO;
@@ -76,7 +76,8 @@ std::optional<int> open_already(const std::string& path) {
   return std::nullopt;
 }
 
-/// A device or a pipe cannot be replaced by a rename, and holds nothing to keep whole.
+/// Writes to a device or a pipe, which a rename cannot replace and which holds nothing to keep
+/// whole.
 void write_in_place(const std::string& path, const std::string& content) {
   if (const std::optional<int> descriptor = open_already(path)) {
     if (const int error = write_all(*descriptor, content); error != 0) {
@@ -89,7 +90,7 @@ void write_in_place(const std::string& path, const std::string& content) {
   if (!target.is_open() || ::fstat(target.get(), &status) != 0) {
     fail_to_write(path, errno);
   }
-  // By now a file may be there.
+  // A file may have appeared by now.
   const int error = S_ISREG(status.st_mode) ? EEXIST : write_all(target.get(), content);
   if (error != 0) {
     fail_to_write(path, error);
@@ -99,13 +100,13 @@ void write_in_place(const std::string& path, const std::string& content) {
 Descriptor open_folder(const fs::path& folder) {
   Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor.is_open() && errno == EACCES) {
-    // One that can be written and not be read.
+    // The folder can be written but not read.
     descriptor = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
   return descriptor;
 }
 
-/// A file of a name that nothing had.
+/// A new file with a name that no file had.
 struct Temporary {
   std::string name;
   Descriptor file;
@@ -113,13 +114,13 @@ struct Temporary {
 
 Temporary make_temporary(const Descriptor& folder, const std::string& beside) {
   constexpr mode_t kMode = 0666;            // less the user's umask
-  constexpr std::size_t kMostOfName = 200;  // the longest names leave no room for more
+  constexpr std::size_t kMostOfName = 200;  // the longest names leave no room for the rest
   constexpr int kMostTries = 100;
   std::random_device random;
   Temporary made;
   for (int tries = 0; tries < kMostTries && !made.file.is_open(); ++tries) {
     const std::uint64_t number = (std::uint64_t{random()} << 32U) | random();
-    // Hidden: who reads the folder passes over what a killed program has left.
+    // The name is hidden, so that readers of the folder ignore what a killed program has left.
     made.name = "." + beside.substr(0, kMostOfName) + ".part-" + std::to_string(number);
     made.file = Descriptor(::openat(folder.get(), made.name.c_str(),
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
@@ -130,8 +131,8 @@ Temporary make_temporary(const Descriptor& folder, const std::string& beside) {
   return made;
 }
 
-/// 0, or the errno of what failed. The content is on the disk before it has its name, and the name
-/// is before this returns: whenever program or machine stop, what has the name is whole.
+/// 0, or the errno of what failed. The content is on the disk before the name, and the name before
+/// this returns. So whenever program or machine stop, a file with the name is whole.
 int write_new(const fs::path& path, const std::string& content) {
   const Descriptor folder = open_folder(path.has_parent_path() ? path.parent_path() : ".");
   const std::string name = path.filename();

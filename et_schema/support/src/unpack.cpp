@@ -39,7 +39,7 @@ std::string reason(archive* handle) {
   return text == nullptr ? "an unknown error" : quote(text);
 }
 
-/// An archive that is being read, or a gzipped file that is none.
+/// Reads an archive, or a gzipped file that is no archive.
 class Reader {
  public:
   explicit Reader(const PackedSource& source) : gunzip_(source), handle_(archive_read_new()) {
@@ -56,7 +56,7 @@ class Reader {
 
   [[nodiscard]] archive* get() const { return handle_.get(); }
 
-  /// Of the source, so far; at least 1.
+  /// Packed bytes that were read from the source so far; at least 1.
   [[nodiscard]] std::uint64_t packed_bytes() const {
     const auto plain =
         static_cast<std::uint64_t>(std::max<la_int64_t>(archive_filter_bytes(get(), -1), 1));
@@ -78,7 +78,7 @@ class Reader {
   ArchiveHandle handle_;
 };
 
-/// Refuses a member whose name would lead out of the folder that the archive stands for.
+/// Refuses a member whose name leads out of the archive's folder.
 void check_member_name(const std::string& archive_name, std::string_view member) {
   bool leads_out = member.starts_with('/');
   std::string_view rest = member;
@@ -99,7 +99,7 @@ void check_member_name(const std::string& archive_name, std::string_view member)
 }
 
 /// Reads the data of the current member. `wanted` decides by the first bytes; if it says no, the
-/// rest is passed over and nothing returned.
+/// rest is skipped and nothing is returned.
 bool read_member(const Reader& reader, const std::string& name, UnpackBudget& budget,
                  Unpacking& unpacking, const std::function<bool(std::string_view)>& wanted,
                  std::string& data) {
@@ -127,7 +127,7 @@ bool read_member(const Reader& reader, const std::string& name, UnpackBudget& bu
   }
 }
 
-/// A member of an archive may be gzipped itself.
+/// Passes a member on; it may be gzipped itself.
 void hand_over(std::string name, std::string data, UnpackBudget& budget,
                const std::function<void(InputFile&&)>& consume) {
   if (find_packing(data) != Packing::kGzip) {
@@ -219,7 +219,7 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
       name += '/';
       name += member;
     }
-    // What is gzipped alone goes on as it is: its reader names what is wrong with it.
+    // A file that is gzipped alone passes as it is: its reader says what is wrong with it.
     const auto wanted = [&](std::string_view start) {
       refuse_deep_start(name, start);
       return is_raw || starts_as_trace(start) || start.starts_with(kGzipMagic);

@@ -67,7 +67,7 @@ ChakraCollective collective_of(CommKind kind) {
     case CommKind::kRecv:
     case CommKind::kWait:
     case CommKind::kInit:
-      break;  // the callers ask for no others than a barrier of these
+      break;  // of these kinds, the callers ask only for a barrier
   }
   return ChakraCollective::kBarrier;
 }
@@ -79,7 +79,7 @@ std::int64_t bytes_of_list(const Argument& argument, const et_schema::Program& p
   return bytes;
 }
 
-/// ASTRA-sim takes the text between Python's quotes as it is: nothing in it may be escaped.
+/// ASTRA-sim takes the text between Python's quotes as it is, so nothing in it may be escaped.
 std::string unquoted(std::string text) {
   std::erase_if(text, [](char c) {
     return c == '\'' || c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
@@ -115,7 +115,7 @@ std::vector<Argument> recorded_arguments(const Instruction& instruction, const B
   if (!comm.seq) {
     add(arguments, Argument::None{});
   } else if (is_wait && !comm.is_p2p) {
-    add(arguments, *comm.seq);  // what is waited for, it does not say
+    add(arguments, *comm.seq);  // what it waits for, it does not say
   } else {
     add(arguments, list_of(*comm.seq, comm.is_p2p.value_or(et_schema::is_message(comm.kind))));
   }

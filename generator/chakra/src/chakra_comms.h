@@ -19,17 +19,18 @@ namespace understudy::generator {
 [[nodiscard]] std::vector<et_schema::Argument> recorded_results(
     const et_schema::Instruction& instruction);
 
-/// What simulators want to know of one communication.
+/// The facts that simulators need of one communication.
 struct ChakraComm {
   et_schema::ChakraNodeType type = et_schema::ChakraNodeType::kCollective;
   et_schema::ChakraCollective collective = et_schema::ChakraCollective::kBarrier;
-  std::int64_t bytes = 0;  ///< of this rank's inputs; what a receive or scatter takes
+  /// Bytes of this rank's inputs; for a receive or scatter, bytes that it takes.
+  std::int64_t bytes = 0;
   std::int32_t source = 0;
   std::int32_t destination = 0;
   std::int32_t tag = 0;
 };
 
-/// The communication of one rank, in order: it counts messages, so that both ends agree on a tag.
+/// The communications of one rank, in order. It counts messages, so that both ends agree on a tag.
 class ChakraCommTable {
  public:
   ChakraCommTable(const et_schema::Bench& bench, int rank) : bench_(bench), rank_(rank) {}
@@ -39,16 +40,16 @@ class ChakraCommTable {
  private:
   const et_schema::Bench& bench_;
   int rank_;
-  /// Messages so far, by source, destination and group.
+  /// Number of messages so far, by source, destination and group.
   std::map<std::tuple<std::int64_t, std::int64_t, et_schema::GroupId>, std::int32_t> sent_;
 };
 
 /// The global ranks of a group.
 [[nodiscard]] std::vector<std::int64_t> ranks_of(const et_schema::Bench& bench,
                                                  et_schema::GroupId group);
-/// [{"pg_name":"0",…}]: what a process_group:init node of PyTorch lists.
+/// [{"pg_name":"0",…}]: the text that a process_group:init node of PyTorch lists.
 [[nodiscard]] std::string process_groups_json(const et_schema::Bench& bench);
-/// {"1":[0,1]}: what ASTRA-sim takes beside the traces. Group 0 is its default.
+/// {"1":[0,1]}: the text that ASTRA-sim takes beside the traces. Group 0 is its default.
 [[nodiscard]] std::string comm_groups_json(const et_schema::Bench& bench);
 
 }  // namespace understudy::generator

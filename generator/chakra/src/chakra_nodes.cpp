@@ -30,9 +30,9 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 
-/// The schema's version that simulators' own files carry.
+/// The version of the schema in simulators' own files.
 constexpr std::string_view kSchemaVersion = "0.0.4";
-/// A trace's root has id 1 where such a file is read.
+/// When such a file is read as a trace, the root has id 1.
 constexpr std::uint64_t kFirstId = 2;
 constexpr std::int64_t kNsPerUs = 1000;
 
@@ -44,7 +44,7 @@ bool is_cpp_kernel(const Instruction& instruction) {
   return roles != nullptr && roles->find_first_not_of("rw- ") == std::string::npos;
 }
 
-/// Whole microseconds of times that follow each other: their sums stay within one.
+/// Rounds successive times to whole microseconds; their sums stay within one microsecond.
 class Rounding {
  public:
   std::uint64_t take(std::int64_t ns) {
@@ -164,14 +164,14 @@ class RankWriter {
   static bool has_device_node(const Instruction& instruction) {
     return communicates(instruction) || has_device_time(instruction);
   }
-  /// A call that returns when its communication is done, on the host: its time is that of the
-  /// communication.
+  /// Whether the call returns only when its communication is done, on the host. Its time is that of
+  /// the communication.
   static bool is_blocking(const Instruction& instruction) {
     return communicates(instruction) && !has_device_time(instruction) &&
            !instruction.comm->is_async.value_or(true);
   }
 
-  /// What the host was held by such a call: its own time and that of the wait recorded behind it.
+  /// How long such a call held the host: its own time and that of the wait recorded after it.
   [[nodiscard]] std::int64_t blocking_ns(const Instruction& instruction) const {
     const auto number = static_cast<std::uint32_t>(&instruction - program_.instructions.data());
     const auto wait = et_schema::wait_behind(program_, number);
@@ -230,7 +230,8 @@ class RankWriter {
     }
   }
 
-  /// What kind of node of a trace it is: an operator has a schema, the rest has not.
+  /// Adds the attributes that tell which kind of node of a trace it is: only operators have a
+  /// schema.
   void add_identity(const Instruction& instruction) {
     if (instruction.kind == InstructionKind::kOp && instruction.schema) {
       add(attributes_, "op_schema", program_.schemas[*instruction.schema]);
@@ -337,9 +338,9 @@ class RankWriter {
   et_schema::Arena arena_;
   ChakraCommTable comms_;
   std::uint64_t next_id_ = kFirstId;
-  std::vector<ChakraAttribute> attributes_;  ///< of the node that is written
+  std::vector<ChakraAttribute> attributes_;  ///< of the node being written
   std::vector<et_schema::SlotId> touched_;
-  bool are_strides_told_ = false;                     ///< of the node that is written
+  bool are_strides_told_ = false;                     ///< of the node being written
   std::map<std::uint64_t, Rounding> host_rounding_;   ///< by thread
   std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream
 };

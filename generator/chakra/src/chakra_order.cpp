@@ -32,7 +32,8 @@ bool communicates(const Instruction& instruction) {
 
 }  // namespace
 
-/// Parents of one node. Data flows along an edge if any reason for it says so.
+/// Collects the parents of one node. Data flows along an edge if at least one reason for the edge
+/// says so.
 class ChakraOrder::Collector {
  public:
   explicit Collector(std::uint64_t self) : self_(self) {}
@@ -99,8 +100,8 @@ bool ChakraOrder::is_on_device(StorageId storage) const {
   return is_accelerator(program_.storages[storage].device);
 }
 
-/// A result in the memory of an argument is a view of it, unless the schema says that it is
-/// written.
+/// A result in the memory of an argument counts as a view of it, unless the schema says that the
+/// argument is written.
 ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   Uses uses;
   const auto storage_of = [this](SlotId slot) { return program_.slots[slot].storage; };
@@ -133,7 +134,7 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   return uses;
 }
 
-/// Whether the host has to wait for what it launched: its result is memory of the host.
+/// Whether the host has to wait for what it launched, because the result is memory of the host.
 bool ChakraOrder::reads_back(const Instruction& instruction, const Uses& uses) const {
   const bool from_device =
       std::ranges::any_of(uses.reads, [this](StorageId storage) { return is_on_device(storage); });
@@ -187,8 +188,8 @@ void ChakraOrder::add_host_order(const Instruction& instruction, Collector& host
   }
 }
 
-/// Calls of the original between instructions that waited for a device. Of a stream or event the
-/// profile does not tell which: the one that was last launched on.
+/// Adds calls of the original, between instructions, that waited for a device. The profile does not
+/// tell which stream or event they waited for: it is taken to be the stream of the last launch.
 void ChakraOrder::add_waits(const Instruction& instruction, Collector& host) {
   if (!program_.profile || !instruction.timing) {
     return;

@@ -13,16 +13,16 @@
 
 namespace understudy::generator {
 
-/// The nodes of one instruction; 0 where it has none.
+/// The nodes of one instruction; 0 means that it has no such node.
 struct ChakraIds {
   std::uint64_t host = 0;
-  std::uint64_t device = 0;  ///< or that of its communication
+  std::uint64_t device = 0;  ///< of the device's node, or of the node of its communication
 };
 
 /// What a node waits for.
 struct ChakraEdges {
-  std::vector<std::uint64_t> all;    ///< without repetition; a device node's launch first
-  std::vector<std::uint64_t> order;  ///< those of them that no data flows along, ascending
+  std::vector<std::uint64_t> all;  ///< without repetition; the launch of a device node comes first
+  std::vector<std::uint64_t> order;  ///< those of them along which no data flows, ascending
 };
 
 struct InstructionEdges {
@@ -33,15 +33,15 @@ struct InstructionEdges {
 
 /// Follows a program in order and tells what each of its nodes depends on:
 /// - data: who wrote what it reads, and who read or wrote what it writes, by storage. Data on a
-///   device binds device nodes; of a host node that only looks at such a tensor, its maker's host
-///   node is needed.
-/// - order: the instruction before it on its thread; the one before it on another thread, if that
-///   had ended; the device node before it on its stream; the communication before it in its group.
-/// - synchronisation: a device node behind a wait needs the communication that was waited for, and
-///   the host goes on behind a result that it read from a device, and behind a call that waited.
+///   device connects device nodes; a host node that only looks at such a tensor needs the host node
+///   of its maker.
+/// - order: the previous instruction on its thread; the previous one on another thread, if it had
+///   ended; the previous device node on its stream; the previous communication in its group.
+/// - synchronisation: a device node after a wait needs the communication that was waited for. The
+///   host continues after a result that it read from a device, and after a call that waited.
 class ChakraOrder {
  public:
-  /// `first`: a node that all others come after; 0 for none.
+  /// `first` is a node that all others follow; 0: there is none.
   ChakraOrder(const et_schema::Program& program, std::uint64_t first);
 
   /// The edges of the next instruction, in program order.
@@ -78,20 +78,21 @@ class ChakraOrder {
   std::uint64_t first_;
   std::unordered_map<et_schema::StorageId, Access> access_;
   std::unordered_map<std::uint64_t, std::uint64_t> last_on_thread_;
-  const et_schema::Instruction* before_ = nullptr;  ///< the instruction before, on any thread
+  const et_schema::Instruction* before_ = nullptr;  ///< the previous instruction, on any thread
   std::uint64_t before_id_ = 0;
   std::map<std::int64_t, std::uint64_t> last_on_stream_;
   std::optional<std::int64_t> last_stream_;
   std::map<et_schema::GroupId, std::uint64_t> last_in_group_;
-  /// Device nodes that the next host node of a thread comes after.
+  /// The device nodes that the next host node of a thread follows.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> host_needs_;
-  /// Communication that was waited for on a device: the next device node of each stream needs it.
+  /// Communications that a device waited for: the next device node of each stream needs them.
   std::map<std::int64_t, std::vector<std::uint64_t>> stream_needs_;
-  std::vector<std::uint64_t> joined_;  ///< all of those, for streams that come later
+  std::vector<std::uint64_t> joined_;  ///< all of those, for streams that begin later
   et_schema::OpenComms open_;
-  std::set<std::uint32_t> answered_waits_;  ///< ahead, of calls that had returned when it was done
+  /// Waits further on whose communication was done when its call returned.
+  std::set<std::uint32_t> answered_waits_;
   std::unordered_map<std::uint32_t, std::uint64_t> comm_node_;  ///< by instruction
-  std::size_t next_wait_ = 0;                                   ///< of the profile's
+  std::size_t next_wait_ = 0;                                   ///< in the profile's list of waits
   std::vector<std::optional<std::vector<bool>>> written_;       ///< by schema
 };
 

@@ -25,7 +25,7 @@ std::int64_t numel_of(const Slot& slot) {
   return product;
 }
 
-/// As Python's repr() writes a text.
+/// Writes a text as Python's repr() does.
 void append_text(std::string& out, std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const char mark = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
@@ -64,7 +64,7 @@ void append_integers(std::string& out, const std::vector<std::int64_t>& integers
   out += ']';
 }
 
-/// A type is read up to a comma or bracket.
+/// A reader takes the text up to a comma or bracket as the type.
 bool is_type_name(std::string_view tag) {
   return !tag.empty() && tag.find_first_of(",()[]<> '\"\\") == std::string_view::npos;
 }
@@ -78,7 +78,7 @@ class Writer {
       out_.has_strides |= program_.slots[id].strides_recorded;
       out_.are_told |= !program_.slots[id].sparse && !program_.slots[id].sizes.empty();
     });
-    // A trace records all strides or none; where it did, one that is missing stays so.
+    // A trace records all strides or none; if it records them, one that is missing stays missing.
     out_.are_told &= !out_.has_strides;
     out_.has_strides |= out_.are_told;
     for (std::string* list : {&out_.values, &out_.shapes, &out_.types, &out_.strides}) {
@@ -107,7 +107,7 @@ class Writer {
     std::visit([this](const auto& value) { append_value(value); }, argument.value);
   }
 
-  /// Neither shape nor strides.
+  /// Appends a value that has neither shape nor strides.
   void append_plain(std::string_view value, std::string_view type) {
     out_.values += value;
     out_.types += type;
@@ -162,8 +162,8 @@ class Writer {
     }
   }
 
-  /// Ids are the numbers of slot and storage: a storage has one life, so they never mean two. 0
-  /// says that there is no storage.
+  /// The numbers of slot and storage serve as ids: a storage has one life, so an id has one
+  /// meaning. 0 says that there is no storage.
   void append_value(const Argument::SlotRef& value) {
     const Slot& slot = program_.slots[value.id];
     const std::int64_t numel = slot.sparse ? 0 : numel_of(slot);
@@ -207,7 +207,7 @@ std::optional<std::int64_t> number_in(const et_schema::Slot& slot) {
   return range && range->high == range->low + 1 ? std::optional(range->low) : std::nullopt;
 }
 
-/// `place`: of the next tensor; undefined ones count.
+/// `place` is that of the next tensor; undefined tensors count.
 void add_known_numbers(const std::vector<et_schema::Argument>& arguments,
                        const et_schema::Program& program, std::size_t& place, std::string& text) {
   for (const et_schema::Argument& argument : arguments) {

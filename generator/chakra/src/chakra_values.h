@@ -15,19 +15,20 @@ struct ValueTexts {
   std::string shapes;
   std::string types;
   std::string strides;
-  bool has_strides = false;  ///< of any tensor
-  bool are_told = false;     ///< they were not recorded: view operators told them, or nothing did
+  bool has_strides = false;  ///< of at least one tensor
+  bool are_told = false;     ///< the trace has no strides: view operators gave them, or nothing did
 };
 
 [[nodiscard]] ValueTexts texts_of(const std::vector<et_schema::Argument>& arguments,
                                   const et_schema::Program& program);
 
-/// The numbers that tensors of one integer hold before the step, where they are known, as a trace
-/// has ranges: {"1":[256,256]}, by the place among an operator's tensors. Empty for none.
+/// The numbers that tensors of one integer hold before the step, where they are known, in the form
+/// of a trace's ranges: {"1":[256,256]}, by the place among an operator's tensors. Empty if there
+/// are none.
 [[nodiscard]] std::string known_numbers(const et_schema::Instruction& instruction,
                                         const et_schema::Program& program);
 
-/// Whether `known_numbers` tells what a slot holds.
+/// Whether `known_numbers` includes the number in a slot.
 [[nodiscard]] bool is_known_number(const et_schema::Slot& slot);
 
 /// Bytes of a slot's elements.

@@ -61,7 +61,7 @@ NodeIndex evaluation_of(const Trace& trace, NodeIndex backward) {
 std::vector<NodeIndex> find_gradient_producers(const Trace& trace) {
   constexpr std::string_view kAccumulation = "torch::autograd::AccumulateGrad";
   std::vector<NodeIndex> producers(trace.nodes.size(), kNoNode);
-  std::unordered_map<std::int64_t, NodeIndex> writers;  // by storage: of the time being
+  std::unordered_map<std::int64_t, NodeIndex> writers;  // by storage: its latest writer so far
   for (NodeIndex index = 0; index < trace.nodes.size(); ++index) {
     const Node& node = trace.nodes[index];
     if (node.name == kAccumulation) {

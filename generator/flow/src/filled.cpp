@@ -10,7 +10,8 @@
 namespace understudy::generator {
 namespace {
 
-/// None where no text says them for exactly the arguments before it.
+/// The roles of a kernel's arguments; empty if no text gives them for exactly the arguments before
+/// it.
 std::vector<std::string_view> roles_of(const et_schema::Node& node) {
   const auto text = std::ranges::find_if(node.inputs, [](const et_schema::Value& value) {
     return value.is(et_schema::ValueKind::kString);

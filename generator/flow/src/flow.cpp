@@ -27,7 +27,7 @@ using et_schema::NodeIndex;
 using et_schema::Tensor;
 using et_schema::Trace;
 
-/// Ids of storages that zeros without memory have, which derivatives are made of: one, if any.
+/// The storage id of zeros without memory, of which derivatives are made; at most one.
 std::unordered_set<std::int64_t> storages_of_zeros(const Trace& trace) {
   std::unordered_set<std::int64_t> storages;
   for (const Node& node : trace.nodes) {
@@ -62,7 +62,7 @@ std::size_t hash_layout(const Tensor& tensor) {
   return hash;
 }
 
-/// Bytes from the storage's start to the end of the tensor.
+/// Number of bytes from the storage's start to the end of the tensor.
 std::int64_t extent_bytes(const Tensor& tensor) {
   std::int64_t elements = tensor.numel;
   if (tensor.has_strides && tensor.numel > 0) {
@@ -74,8 +74,8 @@ std::int64_t extent_bytes(const Tensor& tensor) {
   return (tensor.storage_offset + elements) * tensor.item_bytes;
 }
 
-/// A storage is recorded by its tag alone: nobody can pass it to the operator again. What set_
-/// makes is memory that was there before.
+/// Whether the operator puts a storage under a tensor. The storage is recorded by its tag alone, so
+/// a replay cannot pass it to the operator. What set_ makes is memory that existed before.
 bool hands_a_storage(const Node& node) {
   return node.name == "aten::set_" &&
          std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
@@ -114,7 +114,7 @@ class FlowBuilder {
     }
   }
 
-  /// Nodes enter in order of id and leave after their last descendant entered.
+  /// Visits nodes: they enter in order of id and leave after their last descendant entered.
   Flow build() {
     std::vector<std::vector<NodeIndex>> leaving(trace_.nodes.size());
     for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
@@ -137,7 +137,8 @@ class FlowBuilder {
 
  private:
   struct Life {
-    std::vector<std::size_t> layouts;  ///< hashes of the layouts written or, for externals, read
+    /// Hashes of the layouts that were written or, for externals, read.
+    std::vector<std::size_t> layouts;
     std::vector<NodeIndex> output_of;  ///< operators that have it among their outputs
     std::int64_t bytes = 0;            ///< largest extent of what was written
     std::vector<std::int64_t> item_bytes;
@@ -154,7 +155,7 @@ class FlowBuilder {
         device = tensor.device.type;
       }
     }
-    /// Whether a view made outside of the dispatcher could be of this memory: none changes the item
+    /// Whether a view made without the dispatcher could be of this memory; no view changes the item
     /// size.
     [[nodiscard]] bool same_kind(const Tensor& tensor) const {
       return tensor.device.type == device &&
@@ -162,21 +163,23 @@ class FlowBuilder {
     }
   };
 
-  /// Tensors on the device "meta" and zeros that are not written out have storages, but no memory:
-  /// all of them have the same one.
+  /// Whether a tensor has memory. Tensors on the device "meta" and zeros that are not written out
+  /// have storages without memory; all of them share one.
   [[nodiscard]] bool has_memory(const Tensor& tensor) const {
     return tensor.has_storage() && tensor.device.type != et_schema::DeviceType::kMeta &&
            !of_zeros_.contains(tensor.storage_id);
   }
 
-  /// Where a tensor's memory is, as far as ids tell: tensors without memory share one storage id,
-  /// only the tensor id tells them apart. The low bit keeps the two kinds of id apart.
+  /// A key for a tensor's memory, as far as ids identify it: tensors without memory share one
+  /// storage id, and only the tensor id tells them apart. The low bit keeps the two kinds of id
+  /// apart.
   [[nodiscard]] std::uint64_t memory_key(const Tensor& tensor) const {
     return has_memory(tensor) ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
                               : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
   }
 
-  /// What an operator does within itself (aten::_pin_memory) is its own.
+  /// Whether the node lies below an operator; what an operator does inside (aten::_pin_memory) is
+  /// its own.
   [[nodiscard]] bool is_below_operator(NodeIndex node) const {
     while (node != kNoNode && trace_.nodes[node].parent != kNoNode) {
       node = trace_.nodes[node].parent;
@@ -228,8 +231,8 @@ class FlowBuilder {
     return id;
   }
 
-  /// A storage that no operator of the step made is from before the step, whatever lay at its
-  /// address.
+  /// Begins a lifetime for a storage that no operator of the step made. It is from before the step,
+  /// whatever lay at its address.
   void begin_handed(NodeIndex node) {
     et_schema::for_each_tensor(trace_.nodes[node].outputs, [&](const Tensor& tensor) {
       const LifetimeId known = current(tensor);
@@ -250,7 +253,7 @@ class FlowBuilder {
   void enter(NodeIndex node) {
     const std::vector<const Tensor*>& inputs = flow_.inputs[node];
     std::vector<std::optional<std::int64_t>> numbers;
-    // A communication's tensors are listed in another way, and are never numbers.
+    // A communication lists its tensors in another way, and they are never numbers.
     if (!flow_.is_communication[node]) {
       numbers = seen_numbers(trace_.nodes[node]);
     }
@@ -265,9 +268,9 @@ class FlowBuilder {
     }
   }
 
-  /// Whether memory that a compiled graph's operator fills was seen by none before: the graph
-  /// allocated it. (Or the program did, before the step, and has it filled anew in each: nothing
-  /// in a trace tells the two apart, and the replay then frees it after its last use.)
+  /// Whether memory that a compiled graph's operator fills was not seen before: then the graph
+  /// allocated it. (Or the program did, before the step, and each step fills it anew: nothing in a
+  /// trace tells the two apart, and the replay then frees it after its last use.)
   [[nodiscard]] bool is_allocation(const Tensor& tensor) const {
     return has_memory(tensor) && tensor.storage_offset == 0 && current(tensor) == kNoLifetime;
   }
@@ -280,8 +283,8 @@ class FlowBuilder {
     return id;
   }
 
-  /// What showed a part of its memory first was not allocated for it: a later tensor is larger, and
-  /// where that memory begins and ends is not known.
+  /// Takes an allocation back: its memory first appeared as a part. A later tensor is larger, and
+  /// it is unknown where that memory begins and ends.
   void forget_allocation(LifetimeId lifetime, const Tensor& tensor) {
     Lifetime& life = flow_.lifetimes[lifetime];
     if (life.allocated_by_graph && lives_[lifetime].same_kind(tensor) &&
@@ -319,9 +322,9 @@ class FlowBuilder {
     return lifetime;
   }
 
-  /// Whether a layout that was never seen in a lifetime shows another tensor at a reused address.
-  /// The extent of an external is not known; a tensor without storage has only its id, which is
-  /// reused as well.
+  /// Whether a layout that was never seen in a lifetime belongs to another tensor at a reused
+  /// address. The extent of an external is not known; a tensor without storage has only its id,
+  /// which is reused as well.
   [[nodiscard]] bool cannot_be(LifetimeId lifetime, const Tensor& tensor, bool internal,
                                bool stale) const {
     const Life& life = lives_[lifetime];
@@ -332,15 +335,15 @@ class FlowBuilder {
            (internal && extent_bytes(tensor) > life.bytes);
   }
 
-  /// A Python scalar whose dtype is that of the result: no data flow, though its address was used
-  /// before.
+  /// Whether the tensor is a Python scalar whose dtype is that of the result. It is no data flow,
+  /// even if its address was used before.
   [[nodiscard]] static bool is_scalar_operand(const Node& reader, const Tensor& tensor) {
     return is_plain_scalar(tensor) && et_schema::argument_index(reader.op_schema, "other") == 1;
   }
 
-  /// A Python scalar, or what torch.tensor makes of one, where nothing was seen of memory that an
-  /// operator made but other layouts: views are made by operators, which show, and the memory of
-  /// small tensors is used again at once.
+  /// Whether the tensor is a Python scalar, or what torch.tensor makes of one, although an operator
+  /// made memory at its address. It is if only other layouts of that memory were seen: views show,
+  /// since operators make them, and the memory of small tensors is used again at once.
   [[nodiscard]] bool was_just_made(const Node& reader, const Tensor& tensor,
                                    LifetimeId lifetime) const {
     return tensor.storage_offset == 0 && flow_.lifetimes[lifetime].birth != kNoNode &&
@@ -349,8 +352,8 @@ class FlowBuilder {
             reader.name == "aten::lift_fresh");
   }
 
-  /// Whether a lifetime left the outermost operator that it began in and that ended before `reader`
-  /// began.
+  /// Whether a lifetime left the outermost operator in which it began and which ended before
+  /// `reader` began.
   [[nodiscard]] bool left_its_operator(LifetimeId lifetime, NodeIndex reader) const {
     const NodeIndex birth = flow_.lifetimes[lifetime].birth;
     NodeIndex outermost = birth;
@@ -394,8 +397,9 @@ class FlowBuilder {
            });
   }
 
-  /// The indices or values of a sparse tensor, which has no storage itself: an operator that shows
-  /// them does not begin a new lifetime of memory that is known outside the ended operators.
+  /// Whether the node shows the indices or values of a sparse tensor, which has no storage itself.
+  /// Such an operator does not begin a new lifetime of memory that is known outside the ended
+  /// operators.
   [[nodiscard]] bool shows_known_part(NodeIndex node, LifetimeId lifetime) const {
     const et_schema::SparsePart part = et_schema::operator_facts(trace_.nodes[node].name).part;
     if (lifetime == kNoLifetime ||
@@ -423,7 +427,7 @@ class FlowBuilder {
   IdRange step_;
   std::unordered_set<std::int64_t> of_zeros_;
   Flow flow_;
-  std::vector<bool> in_graph_;  ///< by node: a compiled graph, or below one
+  std::vector<bool> in_graph_;  ///< by node: it is a compiled graph, or below one
   std::vector<Life> lives_;     ///< parallel to flow_.lifetimes
   std::unordered_map<std::uint64_t, LifetimeId> current_;
 };

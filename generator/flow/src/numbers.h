@@ -8,14 +8,14 @@
 
 namespace understudy::generator {
 
-/// Of each defined tensor among the node's inputs, in order: the number in it, where the observer
-/// saw a single one (captured_ranges.h). Empty where it looked at none.
+/// For each defined tensor among the node's inputs, in order, the number in it if the observer saw
+/// a single one (captured_ranges.h). Empty if the observer looked at none.
 [[nodiscard]] std::vector<std::optional<std::int64_t>> seen_numbers(const et_schema::Node& node);
 
-/// The last number that a lifetime's layout was seen to hold, as long as nothing wrote it.
+/// The last number that was seen in a lifetime's layout, until something writes it.
 class LastNumber {
  public:
-  /// Whether the lifetime holds another number, so that this is another tensor.
+  /// Whether the layout holds another number, so that this is another tensor.
   [[nodiscard]] bool excludes(std::size_t layout, std::optional<std::int64_t> number) const {
     return number && number_ && layout == layout_ && *number != *number_;
   }

@@ -16,14 +16,14 @@ using et_schema::Node;
 using et_schema::NodeIndex;
 using et_schema::Tensor;
 
-/// Storages of no bytes have an id: 0 says that there is no storage.
+/// Storages without bytes have an id, so 0 says that there is no storage.
 bool is_without_storage(const Tensor& tensor) {
   return tensor.defined() && tensor.storage_id == 0;
 }
 
-/// The id of the storages without memory that Python's wrappers have: every call that such a class
-/// takes on has one among its arguments. What else all of them share is one tensor, wrappers are
-/// many. 0 if there are none.
+/// The id of the storage without memory that wrappers of Python classes share. Every call that such
+/// a class handles has one among its arguments. Other memory that all these calls share belongs to
+/// one tensor, while wrappers are many. 0 if there are none.
 std::int64_t find_null_storage(const et_schema::Trace& trace) {
   std::unordered_map<std::int64_t, std::unordered_set<std::int64_t>> tensors;  // by storage
   std::unordered_map<std::int64_t, std::size_t> calls;                         // by storage
@@ -52,8 +52,8 @@ std::int64_t find_null_storage(const et_schema::Trace& trace) {
   return found;
 }
 
-/// Whether the strides are those of a layout, which sparse and opaque tensors do not have: theirs
-/// are zeros, of opaque tensors behind a leading one. A number is dense.
+/// Whether the strides are those of a layout. Sparse and opaque tensors have none: their strides
+/// are zeros, after a leading one for opaque tensors. A number is dense.
 bool has_layout(const Tensor& tensor) {
   if (!tensor.has_strides || tensor.sizes.empty() || tensor.strides.empty()) {
     return tensor.has_strides && tensor.sizes.empty();
@@ -75,9 +75,9 @@ bool any_tensor(std::span<const et_schema::Value> values, Predicate&& predicate)
 std::vector<bool> find_wrapped(const et_schema::Trace& trace) {
   std::vector<bool> wrapped(trace.nodes.size());
   const std::int64_t null_storage = find_null_storage(trace);
-  std::unordered_set<std::int64_t> known;  // ids of tensors that operators on wrappers gave
+  std::unordered_set<std::int64_t> known;  // ids of tensors that operators on wrappers returned
   const auto is_wrapper = [&](const Tensor& tensor) {
-    // Tensors on the device "meta" have that storage too, and operators on them are real.
+    // Tensors on the device "meta" have that storage too, but operators on them are real.
     if (tensor.device.type == et_schema::DeviceType::kMeta) {
       return false;
     }

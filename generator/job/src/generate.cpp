@@ -42,7 +42,7 @@ std::uint64_t count_outside(const Trace& trace, const CommCalls& calls, const Id
   return outside;
 }
 
-/// Lifetimes at reused addresses that a replayed operator reads.
+/// Counts lifetimes at reused addresses that a replayed operator reads.
 std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
   std::set<LifetimeId> reused;
   for (const et_schema::NodeIndex node : selected.operators) {
@@ -55,7 +55,7 @@ std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
   return reused.size();
 }
 
-/// Operators that the trace does not show: allocations of compiled graphs.
+/// Counts operators that the trace does not show: allocations of compiled graphs.
 std::uint64_t count_unshown(const Program& program) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(program.instructions, [](const et_schema::Instruction& instruction) {
@@ -64,7 +64,7 @@ std::uint64_t count_unshown(const Program& program) {
       }));
 }
 
-/// Operators on wrappers below which nothing was dispatched at all.
+/// Counts operators on wrappers below which nothing was dispatched at all.
 std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
   std::uint64_t count = 0;
   for (et_schema::NodeIndex node = 0; node < trace.nodes.size(); ++node) {
@@ -76,8 +76,8 @@ std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
   return count;
 }
 
-/// Tensors of a trace without strides that could lie in memory in more than one way, and that no
-/// operator of the program makes.
+/// Counts tensors of a trace without strides that could lie in memory in more than one way, and
+/// that no operator of the program makes.
 std::uint64_t count_assumed_layouts(const Program& program) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(program.slots, [](const et_schema::Slot& slot) {
@@ -87,7 +87,7 @@ std::uint64_t count_assumed_layouts(const Program& program) {
       }));
 }
 
-/// The rest of the original's memory: a replay has it as well.
+/// Adds the rest of the original's memory, so that a replay has it too.
 void add_untouched(const Link& link, Program& program) {
   for (const auto& [device, bytes] : link.untouched_tensor_bytes) {
     et_schema::Storage storage;

@@ -20,9 +20,9 @@ using et_schema::Trace;
 constexpr const char* kAllowPartial =
     "give the traces of all ranks of one job, or --allow-partial: each rank then replays alone";
 
-/// The world as a trace's process groups record it: the size of the one that is the whole world, or
-/// one more than the highest rank that any names. Without groups (torch 2.0 and before) the parts
-/// of an all_to_allv tell it.
+/// The world size that a trace's process groups record: the size of the group that is the whole
+/// world, or one more than the highest rank that any group names. Without groups (torch 2.0 and
+/// earlier) the parts of an all_to_allv give it.
 std::int64_t recorded_world_size(const Trace& trace) {
   std::int64_t size = 1;
   if (trace.process_groups.empty()) {
@@ -38,8 +38,8 @@ std::int64_t recorded_world_size(const Trace& trace) {
   return size;
 }
 
-/// The rank of a trace that stands alone. Where neither its name nor its groups tell, the parts of
-/// an all_to_allv do: what a rank sends to itself is what it gets from itself.
+/// The rank of a trace that stands alone. If neither its name nor its groups give it, the parts of
+/// an all_to_allv do: a rank gets from itself what it sends to itself.
 int own_rank(const Trace& trace) {
   if (trace.rank != 0 || !trace.process_groups.empty()) {
     return trace.rank;
@@ -81,7 +81,7 @@ bool is_one_capture(const CaptureOrigin& a, const CaptureOrigin& b) {
   return a.id.empty() && b.id.empty() ? a.file == b.file : a.id == b.id;
 }
 
-/// Why a trace is not of the job that `first` is of; empty if nothing says so.
+/// Why a trace belongs to another job than `first`; empty if nothing says so.
 std::string foreign_text(const Trace& first, const Trace& trace) {
   if (first.capture || trace.capture) {
     const bool is_alike = is_known(first.capture) && is_known(trace.capture) &&
@@ -123,7 +123,7 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
        .hint = kAllowPartial});
 }
 
-/// Each rank is a process, with ids of its own.
+/// Refuses two traces of one process: each rank is a process with its own ids.
 void refuse_copies(const std::vector<Trace>& traces) {
   std::map<std::uint64_t, const Trace*> seen;
   for (const Trace& trace : traces) {

@@ -10,12 +10,12 @@
 
 namespace understudy::generator {
 
-/// The job that a set of traces is of.
+/// The job that a set of traces comes from.
 struct Job {
   std::int64_t world_size = 1;                   ///< as recorded; at least the traces given
-  std::optional<et_schema::PartialJob> partial;  ///< where not all of its ranks are there
-  std::uint64_t missing = 0;                     ///< ranks that are not
-  std::vector<bool> is_foreign;  ///< by trace: of another capture than the first one
+  std::optional<et_schema::PartialJob> partial;  ///< set if not all of its ranks have a trace
+  std::uint64_t missing = 0;                     ///< number of ranks without a trace
+  std::vector<bool> is_foreign;  ///< by trace: it comes from another capture than the first one
 };
 
 /// Tells from capture.json and the recorded process groups whether the traces are all ranks of one

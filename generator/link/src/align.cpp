@@ -21,8 +21,7 @@ class Aligner {
   }
 
  private:
-  /// How far edits have come on each diagonal (k = steps in a − steps in b), by their number d.
-  /// Row d holds k = -d … d.
+  /// How far d edits reach on each diagonal (k = steps in a − steps in b). Row d holds k = -d … d.
   using Row = std::vector<std::ptrdiff_t>;
 
   [[nodiscard]] std::ptrdiff_t a_left() const {
@@ -32,7 +31,8 @@ class Aligner {
     return static_cast<std::ptrdiff_t>(b_.size() - b_from_);
   }
 
-  /// The best start of diagonal k with one edit more than in the row before; -1 if there is none.
+  /// The farthest place on diagonal k with one edit more than in the row before; -1 if there is
+  /// none.
   [[nodiscard]] std::ptrdiff_t reach(const Row& before, std::ptrdiff_t d, std::ptrdiff_t k) const {
     if (d == 0) {
       return 0;
@@ -81,7 +81,7 @@ class Aligner {
     }
   }
 
-  /// Notes the equal elements on the way to diagonal k of row d, and goes on from its end.
+  /// Notes the equal elements on the way to diagonal k of row d, and continues from its end.
   void keep(std::ptrdiff_t d, std::ptrdiff_t k) {
     const std::ptrdiff_t end = rows_[static_cast<std::size_t>(d)][static_cast<std::size_t>(k + d)];
     const std::size_t a_next = a_from_ + static_cast<std::size_t>(end);

@@ -12,9 +12,9 @@ namespace understudy::generator {
 inline constexpr std::uint32_t kUnaligned = std::numeric_limits<std::uint32_t>::max();
 
 /// Aligns two sequences: for each element of `a` the position of its equal in `b`, or kUnaligned;
-/// positions rise. As many are aligned as can be (Myers, "An O(ND) difference algorithm", 1986),
-/// where no stretch differs in more than 400 places; beyond that the best start of a stretch is
-/// kept and the rest aligned anew. So time is linear in the lengths, times at most that bound.
+/// positions rise. It aligns as many as possible (Myers, "An O(ND) difference algorithm", 1986), as
+/// long as no stretch differs in more than 400 places. Beyond that it keeps the best start of a
+/// stretch and aligns the rest anew. So the time is at most linear in the lengths times that bound.
 [[nodiscard]] std::vector<std::uint32_t> align(std::span<const NameId> a,
                                                std::span<const NameId> b);
 

@@ -12,13 +12,13 @@
 namespace understudy::generator {
 namespace {
 
-/// With fewer samples nothing is read from a profile.
+/// With fewer samples, nothing is taken from a profile.
 constexpr std::size_t kLeastSamples = 32;
-/// The share of samples that is taken to be as cheap as recording allows. Their mean, since older
-/// profiles have whole microseconds.
+/// This share of the samples counts as being as cheap as recording allows. Their mean is taken,
+/// since older profiles have whole microseconds.
 constexpr double kCheapest = 0.2;
-/// No more than this is ever taken for the cost of recording, a place: what lies around even the
-/// cheapest events of a slow program is the program.
+/// The cost of recording at one place is never taken to be more than this: in a slow program even
+/// the cheapest events have the program's own time around them.
 constexpr double kMostBeforeNs = 3000;
 constexpr double kMostInsideNs = 6000;
 constexpr double kMostAfterNs = 4000;
@@ -34,7 +34,7 @@ double cheapest(std::vector<std::int64_t>& samples_ns, double most_ns) {
   return std::clamp(sum / count, 0.0, most_ns);
 }
 
-/// A start or an end. Times of one thread's boundaries do not fall.
+/// The start or end of an event. The times of one thread's boundaries do not fall.
 struct Boundary {
   std::int64_t time_ns = 0;
   HostIndex event = 0;
@@ -125,7 +125,7 @@ void take_out(const EventCost& cost, HostEvents& host) {
   }
   std::int64_t last_ns = 0;
   double removed_ns = 0;
-  double pending_ns = 0;  // falls behind the boundary before
+  double pending_ns = 0;  // the cost that falls after the previous boundary
   bool is_first = true;
   for (const Boundary& boundary : all_boundaries(host)) {
     const double falls_here = pending_ns + (boundary.is_end ? cost.inside_ns / 2 : cost.before_ns);

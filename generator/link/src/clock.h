@@ -12,20 +12,21 @@ struct EventCost {
   double before_ns = 0;  ///< before the event's start
   double inside_ns = 0;  ///< between its start and its end
   double after_ns = 0;   ///< after its end
-  std::string source;    ///< how it is known
+  std::string source;    ///< how it was found
   [[nodiscard]] double total_ns() const { return before_ns + inside_ns + after_ns; }
 };
 
-/// Reads the cost from the profile: what lies even around the cheapest events (docs/metrics.md,
+/// Reads the cost from the profile: the time that even the cheapest events take (docs/metrics.md,
 /// "Recorded times"). The profiler stamps an event's start last and its end first, so that its own
-/// cost lies outside; that of an execution trace taken with it (`with_trace`) lies inside too.
-/// Where the total was measured (`known_total_ns`), the profile says only how it spreads.
+/// cost lies outside of the event; the cost of an execution trace taken with it (`with_trace`) lies
+/// inside too. If the total was measured (`known_total_ns`), the profile tells only how it is
+/// distributed.
 [[nodiscard]] EventCost find_event_cost(const HostEvents& host, bool with_trace,
                                         std::optional<double> known_total_ns);
 
-/// Moves all starts and ends to where they would lie had recording cost nothing. Every stretch
-/// between two starts or ends that follow each other, on whatever thread, loses the cost that falls
-/// into it, and at most its length: order and nesting stay.
+/// Moves all starts and ends to where they would lie if recording cost nothing. Every stretch
+/// between two successive starts or ends, on whatever thread, loses the cost that falls into it,
+/// and at most its length: order and nesting stay.
 void take_out(const EventCost& cost, HostEvents& host);
 
 }  // namespace understudy::generator

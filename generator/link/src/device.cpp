@@ -21,7 +21,8 @@ struct Launch {
   std::uint32_t source = 0;
 };
 
-/// All calls with a correlation, whatever they are named: what has a device event launched it.
+/// All calls with a correlation, whatever their names: the call with a device event's correlation
+/// launched it.
 std::vector<Launch> find_launches(const Profile& profile) {
   std::vector<Launch> launches;
   for (std::size_t i = 0; i < profile.events.size(); ++i) {
@@ -103,7 +104,7 @@ class DeviceLinker {
     result.linked.push_back({source, index, launch->source});
   }
 
-  /// Kernels alone: a copy or a fill of no bytes has no event anywhere.
+  /// Looks only at kernels: a copy or a fill of no bytes has no event anywhere.
   void find_unanswered(DeviceEvents& result) const {
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       const KinetoEvent& call = profile_.events[launches_[i].source];
@@ -124,8 +125,8 @@ class DeviceLinker {
   const Profile& profile_;
   const HostEvents& host_;
   std::vector<Launch> launches_;
-  std::vector<bool> is_answered_;  ///< by launch: it has a device event
-  std::map<std::pair<std::string_view, std::string>, Sum> lost_;  // few: names of what was lost
+  std::vector<bool> is_answered_;  ///< by launch: whether it has a device event
+  std::map<std::pair<std::string_view, std::string>, Sum> lost_;  // by name; there are few of them
 };
 
 }  // namespace

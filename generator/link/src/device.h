@@ -13,21 +13,22 @@ namespace understudy::generator {
 struct DeviceEvent {
   std::uint32_t source = 0;        ///< position in Profile::events
   HostIndex operator_ = kNoEvent;  ///< never an annotation
-  std::uint32_t launch = 0;        ///< of the call, in Profile::events
+  std::uint32_t launch = 0;        ///< position of the call in Profile::events
 };
 
-/// One whose operator is not known.
+/// A device event whose operator is not known.
 struct UnlinkedEvent {
   std::uint32_t source = 0;  ///< position in Profile::events
   std::uint32_t launch = 0;  ///< of the call that launched it; the event itself where there is none
 };
 
-/// Whether the call launches a whole graph (CUDA's or HIP's): its kernels are of no one operator.
+/// Whether the call launches a whole graph (CUDA's or HIP's), whose kernels belong to no single
+/// operator.
 [[nodiscard]] bool is_graph_launch(const et_schema::KinetoEvent& call);
 
 struct DeviceEvents {
   std::vector<DeviceEvent> linked;  ///< in the file's order
-  /// By launch of a kernel without a device event: the operator that launched it.
+  /// The operator that launched it, for each launch of a kernel without a device event.
   std::vector<HostIndex> unanswered;
   std::vector<UnlinkedEvent> unlinked;
   std::uint64_t total = 0;

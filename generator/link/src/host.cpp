@@ -15,7 +15,7 @@ bool is_host_event(const KinetoEvent& event) {
          event.category == KinetoCategory::kUserAnnotation;
 }
 
-/// Threads in the order in which the file shows them: neighbours are mostly of one thread.
+/// Finds threads in the file's order: neighbouring events are mostly of one thread.
 class ThreadFinder {
  public:
   std::size_t find(std::vector<HostThread>& threads, const KinetoEvent& event) {
@@ -37,8 +37,8 @@ class ThreadFinder {
   std::size_t last_ = 0;
 };
 
-/// In order of start. Where whole microseconds make starts equal, "External id" tells the order,
-/// since it is counted up; else the longer one is around the other.
+/// Sorts by start. If whole microseconds make starts equal, "External id" gives the order, since it
+/// is counted up; otherwise the longer event is around the other.
 void sort_thread(std::span<HostEvent> events, const Profile& profile) {
   const auto external_id = [&profile](const HostEvent& event) {
     return profile.events[event.source].external_id;

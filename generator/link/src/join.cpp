@@ -11,7 +11,7 @@ bool is_profiled(const et_schema::Node& node) {
 
 namespace {
 
-/// Steps that agree with the trace by so much less than the best one took another way.
+/// A step that agrees with the trace by this much less than the best step took another way.
 constexpr double kOtherWay = 0.005;
 
 void count_events(JoinedStep& step, const HostEvents& host) {

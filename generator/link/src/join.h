@@ -11,8 +11,8 @@
 
 namespace understudy::generator {
 
-/// True of nodes that a profile can show: those with a record function id. Roots are none, and the
-/// lists of process groups are written by the trace's observer alone.
+/// True of nodes that a profile can show: those with a record function id. Roots have none, and
+/// only the trace's observer writes the lists of process groups.
 [[nodiscard]] bool is_profiled(const et_schema::Node& node);
 
 /// The profiled nodes of a step, with their names' numbers.
@@ -26,7 +26,7 @@ struct JoinNodes {
 struct JoinedStep {
   StepSpan span;
   std::vector<HostIndex> event_of;  ///< by position in JoinNodes; kNoEvent where none was found
-  std::uint64_t events = 0;         ///< its host events, a mark that no node stands for left out
+  std::uint64_t events = 0;  ///< number of its host events, without a mark that no node stands for
 };
 
 struct Join {
@@ -34,24 +34,24 @@ struct Join {
   std::vector<JoinedStep> steps;
   std::uint64_t joined = 0;      ///< nodes with an event in at least half of the steps
   double agreement = 0;          ///< 2 · joined pairs ÷ (nodes + events), over all steps
-  std::uint64_t other_ways = 0;  ///< steps that were left out
+  std::uint64_t other_ways = 0;  ///< number of steps that were left out
 };
 
-/// `names`: how many names there are.
-/// By "Record function id" = rf_id, a constant apart, with names checked. A join without steps if
-/// the profile has no such ids or fewer than 9 of 10 nodes find their name.
+/// Joins by "Record function id" = rf_id, up to a constant, and checks names. `names` is the number
+/// of different names. A join without steps if the profile has no such ids or fewer than 9 of 10
+/// nodes find their name.
 [[nodiscard]] Join join_by_id(const et_schema::Trace& trace, const JoinNodes& nodes,
                               const et_schema::Profile& profile, const HostEvents& host,
                               std::size_t names);
 
-/// Per thread in order of start, names aligned, in each profiled step. Steps that took another way
-/// than those that agree best (a batch of other lengths) are left out: their times are of others'
-/// work, and what begins where differs.
+/// Joins by order: aligns the names of each thread, in order of start, with each profiled step.
+/// Steps that took another way than those that agree best (a batch of other lengths) are left out:
+/// their times belong to other work, and nodes begin at other places.
 [[nodiscard]] Join join_by_order(const et_schema::Trace& trace, const JoinNodes& nodes,
                                  const et_schema::Profile& profile, const HostEvents& host,
                                  std::size_t names);
 
-/// Counts the events of each step, and from all steps what was joined.
+/// Counts the events of each step, and what was joined over all steps.
 void sum_up(Join& join, const HostEvents& host, std::size_t nodes);
 
 }  // namespace understudy::generator

@@ -9,7 +9,7 @@ namespace {
 using et_schema::Profile;
 using et_schema::Trace;
 
-/// Fewer of the nodes than this found by id: the ids are of something else.
+/// If ids find a smaller share of the nodes, they belong to something else.
 constexpr double kLeastById = 0.9;
 
 struct IdEntry {
@@ -29,8 +29,8 @@ std::vector<IdEntry> events_by_id(const Profile& profile, const HostEvents& host
   return entries;
 }
 
-/// How far the profile's ids are from the trace's, by the names that both show equally often: the
-/// distance of the sums of their ids; the most frequent one. 0 without such names.
+/// The distance of the profile's ids from the trace's. Each name that both show equally often gives
+/// the distance of the sums of its ids; the most frequent distance counts. 0 without such names.
 std::int64_t find_offset(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
                          const std::vector<IdEntry>& entries, std::size_t names) {
   struct Seen {
@@ -74,7 +74,7 @@ std::int64_t find_offset(const Trace& trace, const JoinNodes& nodes, const HostE
 std::vector<HostIndex> match_ids(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
                                  const std::vector<IdEntry>& entries, std::int64_t offset) {
   std::vector<HostIndex> event_of(nodes.nodes.size(), kNoEvent);
-  auto found = entries.begin();  // mostly the one before the next node's
+  auto found = entries.begin();  // mostly the one before the next node's entry
   for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
     const auto rf_id = static_cast<std::int64_t>(trace.nodes[nodes.nodes[i]].rf_id +
                                                  static_cast<std::uint64_t>(offset));
@@ -94,7 +94,7 @@ std::size_t count_found(const std::vector<HostIndex>& event_of) {
          static_cast<std::size_t>(std::ranges::count(event_of, HostIndex{kNoEvent}));
 }
 
-/// The step around the joined events: its mark's if the profile has one around them.
+/// The step around the joined events: that of its mark, if the profile has one around them.
 StepSpan span_of(const std::vector<HostIndex>& event_of, const HostEvents& host,
                  const std::vector<StepSpan>& marked) {
   StepSpan span{0, 0, kNoEvent};

@@ -36,8 +36,8 @@ std::vector<NodeThread> node_threads(const Trace& trace, const JoinNodes& nodes)
   return threads;
 }
 
-/// Thread numbers of a trace and of a profile have nothing in common: those belong together whose
-/// names agree best.
+/// Matches threads of a trace and of a profile. Their numbers have nothing in common: those belong
+/// together whose names agree best.
 void match_threads(const JoinNodes& nodes, std::vector<NodeThread>& threads, const HostEvents& host,
                    std::size_t names) {
   struct Agreement {
@@ -77,7 +77,7 @@ void match_threads(const JoinNodes& nodes, std::vector<NodeThread>& threads, con
   }
 }
 
-/// Aligns one step after the other.
+/// Aligns the steps one after the other.
 class StepAligner {
  public:
   StepAligner(const JoinNodes& nodes, const std::vector<NodeThread>& threads,
@@ -119,9 +119,9 @@ class StepAligner {
     }
   }
 
-  /// Threads of a pool share their work in another way each step, and the trace's observer takes
-  /// some of it for the busiest thread's (asynchronous Gloo work): what is left is aligned with all
-  /// that the profile's other threads show, as if they were one.
+  /// Aligns what is left. Threads of a pool share their work differently in each step, and the
+  /// trace's observer assigns some of it to the busiest thread (asynchronous Gloo work). So it is
+  /// aligned with all that the profile's other threads show, as if they were one.
   void align_pools(JoinedStep& step) const {
     std::vector<std::uint32_t> left;
     for (std::uint32_t position = 0; position < step.event_of.size(); ++position) {
@@ -159,8 +159,8 @@ std::vector<StepSpan> find_steps(const JoinNodes& nodes, const std::vector<NodeT
   if (steps.size() > 1 || steps.empty() || steps.front().mark != kNoEvent) {
     return steps;
   }
-  // A step begins with what its first thread does first. Cut by another's (the engine's, which has
-  // most nodes but runs the backward pass only), it would hold two halves of steps.
+  // A step begins with what its first thread does first. If another thread cut it (the engine's,
+  // which has most nodes but runs only the backward pass), it would hold two halves of steps.
   std::vector<const NodeThread*> by_begin;
   std::ranges::transform(threads, std::back_inserter(by_begin),
                          [](const NodeThread& thread) { return &thread; });

@@ -28,14 +28,15 @@ class Layouter {
   static constexpr double kMostNs = 1e18;
   using Start = decltype(Layout::starts)::value_type;
 
-  /// From one start to the next, over the steps; the last one to the step's end.
+  /// The time from one start to the next, over the steps; the last one goes to the step's end.
   struct Interval {
-    std::optional<std::size_t> position;  ///< in JoinNodes, of what begins at its end
+    /// Position in JoinNodes of the node that begins at its end.
+    std::optional<std::size_t> position;
     std::int64_t median_ns = 0;
     std::int64_t mean_ns = 0;
   };
 
-  /// What each step has.
+  /// Places the nodes that each step has.
   void lay_out_common() {
     const std::vector<Interval> intervals = intervals_between_starts();
     const double share = share_of_skew(intervals);
@@ -60,7 +61,8 @@ class Layouter {
     layout_.step_ns = std::llround(now);
   }
 
-  /// What some steps have: as far between its neighbours that all have as it was in those steps.
+  /// Places the nodes that only some steps have, as far between their neighbours that all steps
+  /// have as in those steps.
   void place_others() {
     std::vector<std::vector<Anchor>> anchors;
     for (const JoinedStep& step : join_.steps) {
@@ -81,7 +83,7 @@ class Layouter {
     }
   }
 
-  /// A moment of a step, and where it lies in the typical one.
+  /// A moment of a step, and its place in the typical step.
   struct Anchor {
     std::int64_t seen_ns = 0;
     std::int64_t laid_out_ns = 0;
@@ -138,7 +140,7 @@ class Layouter {
     return median(steps);
   }
 
-  /// From 0 to 1.
+  /// A share from 0 to 1.
   [[nodiscard]] double share_of_skew(const std::vector<Interval>& intervals) const {
     double medians = 0;
     double means = 0;
@@ -150,7 +152,7 @@ class Layouter {
     return missing > 0 && means > medians ? std::min(missing / (means - medians), 1.0) : 0;
   }
 
-  /// Nodes that all steps have, in the order in which the steps began them: by the median of their
+  /// Nodes that all steps have, in the order in which the steps began them, by the median of their
   /// starts.
   [[nodiscard]] std::vector<std::size_t> order_of_starts(
       const std::vector<std::int64_t>& begins) const {

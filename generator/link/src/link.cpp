@@ -31,7 +31,7 @@ using et_schema::NodeIndex;
 using et_schema::Profile;
 using et_schema::Trace;
 
-/// Where less agrees, the profile is of another program.
+/// With less agreement, the profile is that of another program.
 constexpr double kLeastAgreement = 0.75;
 constexpr double kLeastJoined = 0.9;
 
@@ -41,7 +41,7 @@ struct Launched {
   std::uint64_t count = 0;
   std::optional<std::int64_t> stream = {};
   bool reads_pinned = false;  ///< copies from page-locked memory of the host
-  bool is_cut_off = false;    ///< not all that it launched is in the profile
+  bool is_cut_off = false;    ///< part of what it launched is not in the profile
 };
 
 /// The profiler fills in "Record function id" only while an execution trace is being taken.
@@ -125,7 +125,8 @@ class Linker {
   [[nodiscard]] bool is_enough(const Join& join) const {
     const bool has_nodes =
         static_cast<double>(join.joined) >= kLeastJoined * static_cast<double>(nodes_.nodes.size());
-    // By id a profile may show more than the trace does: steps around it, of the same run.
+    // Joined by id, a profile may show more than the trace does: other steps around it, of the same
+    // run.
     const bool agrees =
         join.kind == et_schema::JoinKind::kRecordFunctionId || join.agreement >= kLeastAgreement;
     return !join.steps.empty() && !nodes_.nodes.empty() && has_nodes && agrees;
@@ -172,8 +173,8 @@ class Linker {
     }
   }
 
-  /// Gives each device event to the innermost joined event around its launch, and what has none to
-  /// the reason for it.
+  /// Assigns each device event to the innermost joined event around its launch; one without such an
+  /// event counts under the reason for that.
   void sum_launches(const DeviceEvents& device) {
     std::vector<NodeIndex> node_of(host_.events.size(), et_schema::kNoNode);
     for (const JoinedStep& step : join_.steps) {
@@ -221,11 +222,12 @@ class Linker {
     }
   }
 
-  /// Of the joined steps: by when it was launched, or where that is not known by when it ran.
+  /// Adds an unlinked event of the joined steps. Its launch time decides the step, or its own time
+  /// if the launch is not known.
   void add_outside(const UnlinkedEvent& event) {
     const std::int64_t time_ns = host_.relative(profile_.events[event.launch].ts_ns);
     const auto is_around = [&](const JoinedStep& step) {
-      const bool is_last = step.span.end_ns >= whole_.end_ns;  // the device ends behind the host
+      const bool is_last = step.span.end_ns >= whole_.end_ns;  // the device ends after the host
       return step.span.begin_ns <= time_ns && (is_last || time_ns < step.span.end_ns);
     };
     if (std::ranges::any_of(join_.steps, is_around)) {
@@ -254,8 +256,9 @@ class Linker {
 
   [[nodiscard]] bool is_in_label(NodeIndex node) const { return !is_in_operator_[node]; }
 
-  /// A communication's kernel waits for the other ranks. In the steps where this rank came last it
-  /// did not, and where ranks take turns a median would hold waiting on each of them.
+  /// A communication's kernel waits for the other ranks, except in the steps where this rank came
+  /// last. If ranks take turns at coming last, a median would hold waiting on each of them, so the
+  /// shortest time counts.
   [[nodiscard]] std::int64_t device_ns(NodeIndex node, std::vector<std::int64_t>& samples) const {
     return communicates_[node] && !samples.empty() ? *std::ranges::min_element(samples)
                                                    : median(samples);
@@ -281,7 +284,7 @@ class Linker {
                                           {},
                                           samples.reads_pinned};
         if (!samples.page_faults.empty()) {
-          // Mostly all or none in a step: the mean tells how often.
+          // A step mostly has all of these faults or none: the mean tells how often.
           result_.nodes[nodes_.nodes[i]]->page_faults = mean(samples.page_faults);
         }
       }
@@ -308,7 +311,7 @@ class Linker {
     }
   };
 
-  /// Whether no step has all that the operator launched: then what is there has to do.
+  /// Whether no step has all that the operator launched; then the part that is there must do.
   [[nodiscard]] bool is_cut_off_everywhere(std::size_t position) const {
     return !launched_.empty() && std::ranges::none_of(join_.steps, [&](const JoinedStep& step) {
       const HostIndex event = step.event_of[position];
@@ -335,7 +338,7 @@ class Linker {
     }
   }
 
-  /// Device times of whole subtrees.
+  /// Sums device times over whole subtrees.
   void add_up_subtrees() {
     for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
       if (result_.nodes[i]) {
@@ -406,8 +409,9 @@ class Linker {
   Join join_;
   std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of those right below it
   std::vector<Launched> launched_;         ///< by event; empty without device events
-  std::vector<bool> communicates_;         ///< by node: it or a node around it
-  std::vector<bool> is_in_operator_;  ///< by node: it is none of the labels above all operators
+  std::vector<bool> communicates_;         ///< by node: it is a communication, or lies below one
+  std::vector<bool> is_in_operator_;  ///< by node: it is an operator or lies below one, so it is no
+                                      ///< label above all operators
   StepSpan whole_;
   std::map<et_schema::Outside, std::int64_t> outside_ns_;  ///< over the joined steps
   Link result_;

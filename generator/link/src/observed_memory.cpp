@@ -58,7 +58,7 @@ ObservedMemory observe_memory(const Trace& trace, const Profile& profile) {
     (event.name == node.name ? joined : others) += 1;
     memory.nodes[i] = ObservedSpan{event.ts_ns, event.ts_ns + event.dur_ns};
   }
-  // Ids of another run would meet other names.
+  // Ids of another run would belong to other names.
   if (others > joined / 100) {
     return {};
   }

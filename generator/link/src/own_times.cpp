@@ -29,7 +29,8 @@ class OwnLinker {
   }
 
  private:
-  /// Children stand behind their parents: from the last node on, all that is below is known.
+  /// Adds up times from the last node on: children come after their parents, so everything below a
+  /// node is known.
   void add_up() {
     struct Sum {
       std::int64_t host_ns = 0;
@@ -62,8 +63,8 @@ class OwnLinker {
     return step_.contains(trace_.nodes[node].id);
   }
 
-  /// Recorded starts count from the step's first; else each node starts where the one before it
-  /// ended, and a child where its parent did.
+  /// Places the starts: recorded ones count from the step's first; otherwise each node starts where
+  /// the one before it ended, and a child where its parent did.
   void place_starts() {
     std::optional<std::int64_t> first;
     std::int64_t next = 0;
@@ -73,7 +74,7 @@ class OwnLinker {
                          *trace_.own_times[i]->start_ns);
       }
     }
-    // A file that tells how long its step is counts from the step's start.
+    // In a file that tells the length of its step, starts count from the step's start.
     const std::int64_t origin = trace_.own_step_ns ? 0 : first.value_or(0);
     for (NodeIndex i = 0; i < trace_.nodes.size(); ++i) {
       if (!link_.nodes[i]) {

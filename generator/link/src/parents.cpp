@@ -40,7 +40,7 @@ class ParentRepair {
     }
   }
 
-  /// By node the parent that the profile shows, kNoNode where the recorded one is right.
+  /// For each node the parent that the profile shows; kNoNode if the recorded one is right.
   [[nodiscard]] std::vector<NodeIndex> find() const {
     std::vector<NodeIndex> parents(trace_.nodes.size(), kNoNode);
     for (const NodeIndex node : nodes_.nodes) {
@@ -56,8 +56,8 @@ class ParentRepair {
   }
 
  private:
-  /// Whether the recorded parent is right as far as the profile can tell: the innermost joined
-  /// event around the node, or a root where there is none.
+  /// Whether the recorded parent is right as far as the profile can tell: it is the innermost
+  /// joined event around the node, or a root if there is none.
   [[nodiscard]] bool ran_around(NodeIndex parent, NodeIndex node) const {
     HostIndex around = host_.events[event_of_[node]].parent;
     while (around != kNoEvent && node_of_[around] == kNoNode) {

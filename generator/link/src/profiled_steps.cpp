@@ -6,13 +6,13 @@
 namespace understudy::generator {
 namespace {
 
-/// From here on a thread is taken to show a sequence more than once.
+/// If a thread has this many times the sequence's events, it shows the sequence more than once.
 constexpr double kLeastRepeats = 1.5;
 /// How far the number of a name's occurrences may be from the number of repeats.
 constexpr double kMostDeviation = 0.1;
 
-/// A name that occurs once in the sequence and about as often on the thread as the sequence does,
-/// by its position in the sequence; the first such.
+/// The position in the sequence of a name that occurs once in it, and about as often on the thread
+/// as the sequence does; the first such name.
 std::size_t find_anchor(std::span<const NameId> once, std::span<const HostEvent> events,
                         double repeats) {
   NameId most = 0;
@@ -83,7 +83,7 @@ std::vector<StepSpan> repeated_steps(std::span<const NameId> once, const HostEve
     return {all};
   }
   std::vector<StepSpan> steps;
-  std::size_t least = 0;  // a step begins behind the anchor of the one before
+  std::size_t least = 0;  // a step begins after the anchor of the step before
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].name != once[anchor]) {
       continue;

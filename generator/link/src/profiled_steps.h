@@ -8,23 +8,23 @@
 
 namespace understudy::generator {
 
-/// A stretch of a profile that is one step.
+/// The stretch of a profile that is one step.
 struct StepSpan {
   std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;  ///< of what started in it: exclusive
+  std::int64_t end_ns = 0;  ///< exclusive: the step has what started before it
   HostIndex mark = kNoEvent;
 };
 
 [[nodiscard]] StepSpan whole_profile(const HostEvents& host);
 
-/// The steps that ProfilerStep annotations mark: from each mark's start to the next one's. The
-/// whole profile for a single mark, or without any.
+/// The steps that ProfilerStep annotations mark: from the start of each mark to that of the next
+/// one. With one mark or none, the whole profile.
 [[nodiscard]] std::vector<StepSpan> marked_steps(const et_schema::Profile& profile,
                                                  const HostEvents& host);
 
-/// The steps of a profile without marks that shows the sequence `once` several times on a thread:
-/// each begins where the first rare name of the sequence says. The whole profile if it shows it but
-/// once.
+/// The steps of a profile without marks that shows the sequence `once` several times on a thread.
+/// Each step begins where the first rare name of the sequence says. The whole profile if it shows
+/// the sequence only once.
 [[nodiscard]] std::vector<StepSpan> repeated_steps(std::span<const NameId> once,
                                                    const HostEvents& host,
                                                    const HostThread& thread);

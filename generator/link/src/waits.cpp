@@ -18,8 +18,8 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// All runtimes name these calls alike. What the device shows of them (cuda_sync) is none of the
-/// host's time.
+/// All runtimes give these calls the same names. What the device shows of them (cuda_sync) is not
+/// part of the host's time.
 std::optional<DeviceWait::For> waits_for(const KinetoEvent& event) {
   const bool is_call =
       event.category == KinetoCategory::kRuntime || event.category == KinetoCategory::kOther;
@@ -85,7 +85,7 @@ class WaitFinder {
     std::int64_t& busy_until_ns = busy_until_ns_[{call.event->pid, call.event->tid}];
     const HostThread* thread = host_.find_thread(call.event->pid, call.event->tid);
     if (thread == nullptr || start_ns < busy_until_ns) {
-      return;  // no operator runs there, or the runtime's call by its driver's
+      return;  // no operator runs there, or it is the driver's part of a runtime's call
     }
     busy_until_ns = start_ns + host_ns;
     const std::optional<std::size_t> step = step_at(start_ns);
@@ -120,7 +120,7 @@ class WaitFinder {
     return std::nullopt;
   }
 
-  /// As the layout has it.
+  /// The end of the step as the layout has it.
   [[nodiscard]] std::int64_t end_ns(const JoinedStep& step) const {
     if (step.span.mark != kNoEvent) {
       return host_.events[step.span.mark].end_ns;
@@ -156,8 +156,8 @@ std::vector<HostWait> find_waits(const et_schema::Profile& profile, const HostEv
 
 std::vector<DeviceWait> lay_out_waits(const std::vector<HostWait>& waits, const Layout& layout,
                                       std::size_t steps) {
-  // A wait of one step is that of another if it is for the same, ahead of the same, in the same
-  // place among such.
+  // A wait of one step is the same as that of another step if it waits for the same thing, ahead of
+  // the same node, at the same place among such waits.
   using Key = std::pair<std::size_t, DeviceWait::For>;
   struct Samples {
     std::vector<std::int64_t> ahead_ns, host_ns;
@@ -171,7 +171,8 @@ std::vector<DeviceWait> lay_out_waits(const std::vector<HostWait>& waits, const 
     own.ahead_ns.push_back(wait.ahead_ns);
     own.host_ns.push_back(wait.host_ns);
   }
-  std::map<std::size_t, std::optional<std::int64_t>> starts;  // few: of what is waited ahead of
+  // Few: starts of the nodes before which something waits.
+  std::map<std::size_t, std::optional<std::int64_t>> starts;
   for (const auto& [key, own] : samples) {
     starts[key.first.first] =
         key.first.first == kEnd ? std::optional(layout.step_ns) : std::nullopt;

@@ -15,21 +15,22 @@ namespace understudy::generator {
 
 /// A call of a device's runtime that only waits for the device, in one profiled step.
 struct HostWait {
-  std::size_t step = 0;                    ///< in Join::steps
-  std::optional<std::size_t> before = {};  ///< position in JoinNodes of what its thread begins
-                                           ///< next; none: the step's end
-  std::int64_t ahead_ns = 0;               ///< from its start to that
+  std::size_t step = 0;  ///< in Join::steps
+  /// Position in JoinNodes of the node that its thread begins next; none: the step's end.
+  std::optional<std::size_t> before = {};
+  std::int64_t ahead_ns = 0;  ///< from its start to that node
   std::int64_t host_ns = 0;
   et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
 };
 
 /// The waits of a profile's steps, in order of start: cudaStreamSynchronize, hipEventSynchronize,
-/// aclrtSynchronizeDevice, … `host` still has the profile's times, as the waits have. n log n.
+/// aclrtSynchronizeDevice, … `host` must still have the profile's times, as the waits have. The
+/// time is n log n.
 [[nodiscard]] std::vector<HostWait> find_waits(const et_schema::Profile& profile,
                                                const HostEvents& host, const Join& join);
 
-/// Those that at least half of the steps show, with medians over the steps, as the typical step has
-/// them.
+/// The waits that at least half of the steps show, with medians over the steps, at their places in
+/// the typical step.
 [[nodiscard]] std::vector<et_schema::DeviceWait> lay_out_waits(const std::vector<HostWait>& waits,
                                                                const Layout& layout,
                                                                std::size_t steps);

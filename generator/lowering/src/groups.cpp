@@ -29,7 +29,7 @@ bool is_address(const std::string& name) {
          name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// The default group says so; before it did, it was the first that torch made.
+/// The name of the default group; before torch gave it one, it was the first group that torch made.
 constexpr const char* kDefaultGroup = "default_pg";
 constexpr const char* kDefaultGroupName = "0";
 
@@ -66,12 +66,13 @@ GroupId Groups::add_listed(const Trace& trace, std::size_t index) {
   }
   ProcessGroup group = *entry;
   if (group.ranks.empty()) {
-    group.ranks = groups_.front().ranks;  // a list leaves out the ranks of a group of all
+    group.ranks = groups_.front().ranks;  // lists leave out the ranks of a group that has all
   }
   if (!is_address(group.name)) {
     return add(std::move(group));
   }
-  // All members make their groups in one order: the same place among those of these ranks.
+  // All members create their groups in the same order: the twin has the same place among the groups
+  // with these ranks.
   const auto is_twin = [&](const ProcessGroup& other) {
     return is_address(other.name) &&
            (other.ranks == group.ranks || (other.ranks.empty() && is_whole(group)));
@@ -108,7 +109,7 @@ bool Groups::is_strided_group(const CommCall& call) const {
 }
 
 GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses& losses) {
-  // Ranks of one job can each have a group of the same name: the one that holds this rank is meant.
+  // Ranks of one job can each have a group of the same name; the one that holds this rank is taken.
   for (std::size_t i = 0; i < trace.process_groups.size(); ++i) {
     const ProcessGroup& group = trace.process_groups[i];
     if (group.name == call.pg_name && !call.pg_name.empty() &&

@@ -27,7 +27,7 @@ constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 constexpr std::string_view kStep = "Optimizer.step#";
 constexpr std::string_view kClear = "Optimizer.zero_grad#";
 
-/// "SGD" of "Optimizer.step#SGD.step".
+/// The optimizer's class in a label: "SGD" in "Optimizer.step#SGD.step".
 std::string_view class_of(std::string_view label) {
   const std::string_view name = label.substr(label.find('#') + 1);
   return name.substr(0, name.find('.'));
@@ -47,7 +47,7 @@ class GradientHolds {
     }
   }
 
-  /// `blocks`: gradients that a profile saw freed within the step are left as they are.
+  /// By `blocks`, gradients that a profile saw freed within the step stay as they are.
   void apply(const std::vector<StorageBlock>& blocks) {
     note_optimizers();
     for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
@@ -78,8 +78,8 @@ class GradientHolds {
     return std::nullopt;
   }
 
-  /// Which optimizer's step reads each storage, and what no other instruction reads before. Steps
-  /// that read a parameter or a state of an earlier one are that optimizer's again.
+  /// Notes which optimizer's step reads each storage, if no other instruction reads it before.
+  /// Steps that read a parameter or a state of an earlier step belong to the same optimizer.
   void note_optimizers() {
     std::vector<bool> is_read(program_.storages.size());
     for (const Instruction& instruction : program_.instructions) {
@@ -101,7 +101,7 @@ class GradientHolds {
     }
   }
 
-  /// The instruction before which a gradient, accumulated at `node`, goes.
+  /// The instruction before which a gradient, accumulated at `node`, is freed.
   [[nodiscard]] std::uint32_t until(StorageId storage, NodeIndex node) const {
     const std::vector<NodeIndex> clears = clears_of(optimizers_[storage]);
     if (clears.empty()) {
@@ -111,14 +111,14 @@ class GradientHolds {
     return first_behind(later != clears.end() ? *later : clears.front());
   }
 
-  /// The optimizer that a step is of, by the first one of its steps.
+  /// The optimizer that a step belongs to, named by the first of its steps.
   [[nodiscard]] NodeIndex first_step(NodeIndex step) const {
     const auto known = first_steps_.find(step);
     return known == first_steps_.end() ? step : known->second;
   }
 
-  /// The labels that clear the gradients of the optimizer with this step label: those of its class
-  /// or, where a class clears as often as it steps, those at the places of its steps among them.
+  /// The labels that clear the gradients of the optimizer with this step label: those of its class.
+  /// If a class clears as often as it steps, only those at the places of its steps.
   [[nodiscard]] std::vector<NodeIndex> clears_of(std::optional<NodeIndex> step) const {
     if (!step) {
       return clears_;
@@ -157,7 +157,7 @@ class GradientHolds {
   std::vector<NodeIndex> clears_;                     ///< labels of zero_grad, in order
   std::vector<NodeIndex> steps_;                      ///< labels of step
   std::vector<std::optional<NodeIndex>> optimizers_;  ///< by storage: the step that reads it first
-  std::map<NodeIndex, NodeIndex> first_steps_;        ///< by step: the first of its optimizer's
+  std::map<NodeIndex, NodeIndex> first_steps_;  ///< by step: the first step of the same optimizer
 };
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace understudy::generator {
 
-/// The communications of a program so far. Counts waits that join none of them, and reductions
-/// whose operation the trace does not hold.
+/// The communications issued so far in a program. Counts waits that join none of them, and
+/// reductions whose operation the trace does not hold.
 class IssuedComms {
  public:
   /// Adds a communication or a wait; counts into the program's losses.
@@ -20,7 +20,7 @@ class IssuedComms {
                                const et_schema::Program& program) const;
 
   std::unordered_multimap<std::int64_t, et_schema::CommInfo> by_seq_;
-  std::unordered_set<et_schema::StorageId> touched_;  ///< that a communication has worked on
+  std::unordered_set<et_schema::StorageId> touched_;  ///< storages that a communication has used
 };
 
 }  // namespace understudy::generator

@@ -33,7 +33,7 @@ using et_schema::Trace;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// The lifetimes of an operator's tensors, handed out in the order of its recorded values.
+/// Hands out the lifetimes of an operator's tensors in the order of its recorded values.
 class LifetimeCursor {
  public:
   explicit LifetimeCursor(const std::vector<LifetimeId>& lifetimes)
@@ -48,7 +48,8 @@ class LifetimeCursor {
   std::vector<LifetimeId>::const_iterator end_;
 };
 
-/// Operators below a kernel that make none of its results: they allocate, or hand their input on.
+/// Whether an operator below a kernel makes none of its results: it allocates, or passes its input
+/// on.
 bool makes_nothing(std::string_view name) {
   return name.find("::empty") != std::string_view::npos ||
          name.find("::new_empty") != std::string_view::npos ||
@@ -143,7 +144,7 @@ class Lowering {
     into.push_back(std::move(instruction));
   }
 
-  /// What was allocated for the kernel is undefined among its arguments.
+  /// An argument of a kernel; memory that was allocated for the kernel is undefined there.
   Argument read_of_kernel(NodeIndex kernel, const Value& value, LifetimeCursor& reads,
                           std::vector<Instruction>& into) {
     if (!value.is(ValueKind::kTensor) || !value.tensor().defined()) {
@@ -155,7 +156,7 @@ class Lowering {
                : Argument{Argument::SlotRef{read_tensor(value.tensor(), lifetime, into)}};
   }
 
-  /// Allocates what an operator fills, which the graph did past the dispatcher.
+  /// Adds the allocation of what an operator fills; the graph allocated it without the dispatcher.
   void make_allocation(const Allocated& memory, std::vector<Instruction>& into) {
     const SlotId slot = slots_.define(memory.lifetime, *memory.tensor, kNoNode);
     Instruction allocation = allocation_of(program_.slots[slot], slot, memory.tensor->device);
@@ -164,8 +165,8 @@ class Lowering {
     into.push_back(std::move(allocation));
   }
 
-  /// Whether the operators below make each result: below a kernel that calls no operators stand its
-  /// allocations alone.
+  /// Whether the operators below make each result. Below a kernel that calls no operators there are
+  /// only its allocations.
   [[nodiscard]] bool body_can_stand_for(NodeIndex index) const {
     std::vector<const Tensor*> made = flow_.inputs[index];
     bool computes = false;
@@ -194,7 +195,7 @@ class Lowering {
     return body;
   }
 
-  /// Operators below a node, those below labels included.
+  /// Lowers the operators below a node, those below labels included.
   void lower_below(const Node& node, std::vector<Instruction>& into) {
     for (NodeIndex child : node.children) {
       if (flow_.is_operator[child]) {
@@ -252,7 +253,8 @@ class Lowering {
     return list;
   }
 
-  /// A label takes what operators have, so its tensors are found where operators left them.
+  /// Lowers a label. It takes what operators made, so its tensors are found where operators left
+  /// them.
   void lower_label(const WorkingLabel& label) {
     const Node& node = trace_.nodes[label.label];
     Instruction instruction;
@@ -262,7 +264,7 @@ class Lowering {
     instruction.name = std::string(node.name);
     const Instruction* forward = find_lowered(label.forward);
     instruction.schema = forward != nullptr ? forward->schema : std::nullopt;
-    // The forward operator's arguments as it had them: their slots are still theirs.
+    // These are the forward operator's arguments as it had them: their slots still belong to it.
     instruction.args = {Argument{label_inputs(node)},
                         Argument{forward != nullptr ? forward->args : Argument::List{}},
                         Argument{known_slots(label.allocated)}};
@@ -287,7 +289,7 @@ class Lowering {
     return list;
   }
 
-  /// The operator's instruction among those made so far; null where it has none.
+  /// The operator's instruction among those made so far; null if it has none.
   const Instruction* find_lowered(NodeIndex node) const {
     if (node == kNoNode) {
       return nullptr;
@@ -359,7 +361,7 @@ class Lowering {
     return make_alias(tensor, lifetime, *base, into);
   }
 
-  /// A view that no operator made: the slot's layout on the storage of another slot.
+  /// Adds a view that no operator made: the slot's layout on the storage of another slot.
   SlotId make_alias(const Tensor& tensor, LifetimeId lifetime, SlotId base,
                     std::vector<Instruction>& into) {
     Instruction alias;

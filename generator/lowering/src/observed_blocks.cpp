@@ -14,7 +14,7 @@ using et_schema::SlotId;
 using et_schema::StorageId;
 using et_schema::Trace;
 
-/// Allocators round up: of a block that holds a storage so much may be padding.
+/// Allocators round sizes up: this many bytes of a block that holds a storage may be padding.
 constexpr std::int64_t kMostPadding = 1024;
 
 class Matching {
@@ -41,7 +41,7 @@ class Matching {
         }
       };
       for_each_slot(instruction.args, [&](SlotId slot) {
-        seen_[program_.slots[slot].storage] = true;  // not made by it
+        seen_[program_.slots[slot].storage] = true;  // the instruction does not make it
       });
       for_each_slot(instruction.results, find_if_made);
     }
@@ -54,7 +54,8 @@ class Matching {
     return node == kNoNode ? std::nullopt : observed_.nodes[node];
   }
 
-  /// Instructions begin in order; one that no profile shows as late as the one before it.
+  /// Sets when instructions begin, in order; one that no profile shows begins with the one before
+  /// it.
   void find_begins() {
     std::int64_t last = 0;
     for (const Instruction& instruction : program_.instructions) {

@@ -12,9 +12,9 @@ namespace understudy::generator {
 
 /// What a profile shows of the block that holds a storage.
 struct StorageBlock {
-  bool is_known = false;    ///< it was found
+  bool is_known = false;    ///< whether it was found
   bool is_freed = false;    ///< within the step
-  std::uint32_t until = 0;  ///< the first instruction that began behind its free; the number of
+  std::uint32_t until = 0;  ///< the first instruction that began after its free; the number of
                             ///< instructions if none did
 };
 

@@ -16,7 +16,7 @@ using et_schema::Tensor;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// Strides of dimensions of size one mean nothing.
+/// Compares strides; those of dimensions of size one mean nothing.
 bool same_strides(std::span<const std::int64_t> sizes, std::span<const std::int64_t> a,
                   std::span<const std::int64_t> b) {
   if (a.size() != b.size()) {
@@ -62,7 +62,7 @@ std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes
 
 namespace {
 
-/// Recorded, or told by who wrote the file.
+/// Whether the strides are recorded or told by the file's writer.
 bool knows_strides(const Tensor& tensor) {
   return tensor.has_strides ||
          (!tensor.strides.empty() && tensor.strides.size() == tensor.sizes.size());

@@ -56,7 +56,7 @@ class TimingSetter {
   }
 
  private:
-  /// What a copy from page-locked memory read lies there: a loader pinned it.
+  /// Marks what a copy from page-locked memory read as pinned, because a loader pinned it.
   void pin_inputs(const Instruction& instruction) {
     et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
       et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
@@ -82,7 +82,7 @@ class TimingSetter {
     return timing;
   }
 
-  /// What is replayed of the node's subtree stands right before it.
+  /// Takes out the time of the replayed parts of the node's subtree, which stand right before it.
   void take_out_parts(NodeIndex node, std::size_t position, Timing& timing) const {
     const std::int64_t end = timing.start_ns + timing.host_ns;
     for (std::size_t i = position; i-- > 0;) {
@@ -118,7 +118,7 @@ class TimingSetter {
   void set_gaps() {
     std::unordered_map<std::uint64_t, std::int64_t> thread_end;
     for (Instruction& instruction : program_.instructions) {
-      // The time of a graph's own kernels lies around its operators, and is their gaps.
+      // The time of a graph's own kernels lies around its operators, and counts as their gaps.
       if (instruction.timing && !is_graph_call(instruction.name)) {
         Timing& timing = *instruction.timing;
         std::int64_t& end = thread_end[instruction.thread];
@@ -128,8 +128,8 @@ class TimingSetter {
     }
   }
 
-  /// What was allocated while an instruction ran. The parts of one that was opened stand before it
-  /// and take theirs first.
+  /// Sets what was allocated while an instruction ran. The parts of an opened one stand before it,
+  /// so they take theirs first.
   void set_blocks() {
     const std::vector<ObservedBlock>& blocks = link_.memory.blocks;
     if (blocks.empty()) {
@@ -157,9 +157,11 @@ class TimingSetter {
     }
   }
 
-  /// What an instruction waited inside of itself is in its own time, and it will do so again.
+  /// Waits inside an instruction are in its own time, and its replay will wait again; so only those
+  /// between instructions are kept.
   void keep_waits_between(et_schema::RecordedProfile& profile) const {
-    std::map<std::int64_t, std::int64_t> busy;  // start → end, of instructions; longest of a start
+    // Start → end of instructions; the longest of those with the same start.
+    std::map<std::int64_t, std::int64_t> busy;
     for (const Instruction& instruction : program_.instructions) {
       if (instruction.timing) {
         std::int64_t& end = busy[instruction.timing->start_ns];
@@ -187,8 +189,8 @@ class TimingSetter {
     return have;
   }
 
-  /// What no instruction's time holds. An instruction's holds that of all below its node; but of a
-  /// graph's parts on the host each has its own.
+  /// Adds the time that no instruction holds. An instruction's time includes everything below its
+  /// node; the parts of a graph on the host are an exception and have their own.
   void add_outside(et_schema::RecordedProfile& profile) const {
     const std::vector<bool> is_own = have_instructions();
     std::vector<bool> is_held_on_device = is_own;
@@ -240,8 +242,8 @@ class TimingSetter {
     return selected_.is_open[node] ? Outside::kOpened : Outside::kNoMemory;
   }
 
-  /// An operator that is replayed counts by its own median, as a replay of it does; the medians of
-  /// it and of all below it add up to something else.
+  /// An operator that is replayed counts by its own median, as a replay counts it. The medians of
+  /// it and of everything below it add up to something else.
   void add_up(et_schema::RecordedProfile& profile) const {
     const auto add = [&profile](std::int64_t host_ns, std::int64_t device_ns) {
       profile.operators_ns = add_times(profile.operators_ns, host_ns);

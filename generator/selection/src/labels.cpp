@@ -18,20 +18,20 @@ using et_schema::NodeIndex;
 using et_schema::Tensor;
 using et_schema::Trace;
 
-/// Of PyTorch too, though Python's: they put a gradient into a DTensor or take it out of one. What
-/// they compute shows as operators.
+/// These belong to PyTorch too, though they are written in Python: they put a gradient into a
+/// DTensor or take it out of one. What they compute shows as operators.
 constexpr std::array<std::string_view, 3> kOfDTensor = {
     "RedistributeBackward", "_FromTorchTensorBackward", "_ToTorchTensorBackward"};
 
-/// torch::autograd::CppNode<F>, or a Python function's "NameBackward"; PyTorch's own are
-/// "NameBackward0".
+/// Whether the label is torch::autograd::CppNode<F>, or a Python function's "NameBackward";
+/// PyTorch's own labels are "NameBackward0".
 bool is_custom_backward(const Node& node) {
   return node.op_schema.empty() && std::ranges::find(kOfDTensor, node.name) == kOfDTensor.end() &&
          node.scope == et_schema::Scope::kBackwardFunction &&
          (node.name.starts_with("torch::autograd::CppNode<") || node.name.ends_with("Backward"));
 }
 
-/// Around a compiled graph's forward; its backward is one of a Python function.
+/// Whether the label lies around a compiled graph's forward; its backward is a Python function's.
 bool is_compiled_forward(const Node& node) {
   return node.op_schema.empty() && node.name == "CompiledFunction";
 }
@@ -43,9 +43,9 @@ bool takes_a_tensor(const Node& node) {
   return takes;
 }
 
-/// The forward of a custom function ran before its autograd node drew sequence number `seq`: the
-/// last operator of another library than PyTorch's own that started before an operator with a later
-/// number.
+/// The forward of a custom function. It ran before its autograd node drew sequence number `seq`: it
+/// is the last operator of a library other than PyTorch that started before an operator with a
+/// later number.
 NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node& label) {
   NodeIndex forward = kNoNode;
   for (NodeIndex index : selected.operators) {
@@ -65,7 +65,7 @@ NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node&
 }
 
 /// The backward of a Python function that does nothing takes tens of microseconds, the cost of its
-/// Python code. One that works on its gradient in place, without operators, takes longer.
+/// Python code. A backward that works on its gradient in place, without operators, takes longer.
 constexpr std::int64_t kMostIdleNs = 100'000;
 
 bool has_memory_of(const Tensor& tensor, const Tensor& other) {
@@ -88,8 +88,8 @@ const Tensor* find_memory(const Values& values, const Tensor& wanted) {
   return found;
 }
 
-/// Whether what takes the gradient's memory next, after the label, takes that very gradient. While
-/// the label ran the gradient was held, so nothing that it made lies there.
+/// Whether the next node that takes the gradient's memory, after the label, takes this very
+/// gradient. The gradient was held while the label ran, so nothing that the label made lies there.
 bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const Tensor& gradient) {
   for (NodeIndex index = trace.nodes[label].last_descendant + 1; index < trace.nodes.size();
        ++index) {
@@ -107,9 +107,9 @@ bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const 
   return false;
 }
 
-/// A Python function's backward whose only effect is that its gradients go on: what comes next
-/// takes each of them as it was, and the label took no longer than calling it does. Flow alone does
-/// not tell it: a gradient may go to several functions.
+/// Whether a Python function's backward only passes its gradients on: the next nodes take each of
+/// them as it was, and the label took no longer than a call does. Flow alone does not show this,
+/// since a gradient may go to several functions.
 bool only_hands_on(const Trace& trace, const Flow& flow, NodeIndex label, const Link* link) {
   if (link == nullptr || !link->nodes[label] || link->nodes[label]->self_ns > kMostIdleNs ||
       link->nodes[label]->device_ns > 0 || !trace.nodes[label].name.ends_with("Backward")) {
@@ -132,8 +132,9 @@ bool has_below(const Trace& trace, NodeIndex root, const auto& wanted) {
                     [&](NodeIndex below) { return wanted(below) ? Walk::kStop : Walk::kInto; });
 }
 
-/// Whether a compiled graph's kernels are out of sight. Where a trace shows the kernels of others,
-/// a graph that shows operators alone has none: its own time is its Python's.
+/// Whether a compiled graph has kernels that the trace does not show. If the trace shows the
+/// kernels of other graphs, a graph that shows only operators has no kernels: its own time is
+/// Python's.
 bool hides_kernels(const Trace& trace, const Flow& flow, NodeIndex graph, bool kernels_are_shown,
                    const Link* link) {
   if (link != nullptr && link->nodes[graph] && link->nodes[graph]->self_ns == 0) {
@@ -151,7 +152,7 @@ std::optional<WorkingLabel> find_unshown(const Trace& trace, const Flow& flow, N
   WorkingLabel label{index, index, kNoNode, {}};
   const bool is_shown = walk_below(trace, index, [&](NodeIndex below) {
     if (is_graph_call(trace.nodes[below].name)) {
-      return Walk::kStop;  // it is looked at by itself
+      return Walk::kStop;  // it is examined by itself
     }
     if (!flow.is_operator[below]) {
       return Walk::kInto;

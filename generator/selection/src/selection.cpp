@@ -49,8 +49,8 @@ class Selector {
   }
 
  private:
-  /// Takes the highest operators that are not open; parents stand before their children, and an
-  /// open operator that computes by itself behind them.
+  /// Takes the highest operators that are not open. Parents come before their children; an open
+  /// operator that computes by itself comes after them.
   void walk() {
     selected_.operators.clear();
     selected_.owner.assign(trace_.nodes.size(), kNoNode);
@@ -70,8 +70,8 @@ class Selector {
     }
   }
 
-  /// A communication does not stand for what the trace shows below it: asynchronous Gloo work
-  /// leaves whole other calls there.
+  /// Whether the node stands for its children. A communication does not: asynchronous Gloo work
+  /// leaves other, unrelated calls there.
   [[nodiscard]] bool owns_children(NodeIndex node) const {
     return !selected_.is_open[node] && !flow_.is_communication[node];
   }
@@ -86,17 +86,17 @@ class Selector {
     }
   }
 
-  /// As a Scalar: a number that was made a tensor has a slot, and a value by rule. Where no
-  /// operator below computes its results it runs by itself all the same, or is dropped with its
-  /// reason.
+  /// Whether the node takes a complex number as a Scalar; a number that was made a tensor has a
+  /// slot, and a value by rule. If no operator below computes its results, it runs by itself all
+  /// the same, or is dropped with its reason.
   [[nodiscard]] static bool takes_complex_number(const et_schema::Node& node) {
     return std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
       return value.is(et_schema::ValueKind::kOpaque) && value.text() == "ComplexDouble";
     });
   }
 
-  /// Whether no operator below computed any of its results (or, where it has none, changed any of
-  /// its inputs).
+  /// Whether no operator below computed any of its results or, if it has no results, changed any of
+  /// its inputs.
   [[nodiscard]] bool computes_by_itself(NodeIndex node) const {
     const std::vector<LifetimeId>& made =
         flow_.writes[node].empty() ? flow_.reads[node] : flow_.writes[node];
@@ -126,11 +126,11 @@ class Selector {
     return opened;
   }
 
-  /// Selected operators in which a lifetime began that others use and that is not one of their
-  /// inputs or outputs.
+  /// The selected operators in which a lifetime began that other operators use and that is not one
+  /// of their inputs or outputs.
   [[nodiscard]] std::vector<NodeIndex> escaping_operators() const {
     std::vector<NodeIndex> home(flow_.lifetimes.size(),
-                                kNoNode);  // by lifetime: where it began, hidden
+                                kNoNode);  // by lifetime: the operator in which it began, hidden
     for (LifetimeId id = 0; id < flow_.lifetimes.size(); ++id) {
       const NodeIndex birth = flow_.lifetimes[id].birth;
       home[id] = birth == kNoNode ? kNoNode : selected_.owner[birth];
@@ -170,8 +170,9 @@ class Selector {
     });
   }
 
-  /// Attention that took the plain way though nothing is dropped: for a mask that wants a gradient,
-  /// or since the program asked for it. A replay, where neither is, would take a fused kernel.
+  /// Whether attention ran without a fused kernel though nothing is dropped: because a mask wants a
+  /// gradient, or because the program asked for it. A replay, which has neither, would take a fused
+  /// kernel.
   [[nodiscard]] bool chose_plain_attention(NodeIndex node) const {
     constexpr std::size_t kDropout = 4;
     const et_schema::Node& call = trace_.nodes[node];

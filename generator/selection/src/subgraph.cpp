@@ -40,8 +40,8 @@ void mark_tree(const Trace& trace, NodeIndex root, std::vector<bool>& inside) {
   });
 }
 
-/// Takes labels whose `cause` is inside. A backward pass can have one of its own (create_graph), so
-/// until nothing is new.
+/// Takes labels whose `cause` is inside. A backward pass can have its own backward pass
+/// (create_graph), so this repeats until nothing is new.
 void mark_caused(const Trace& trace, const std::vector<NodeIndex>& causes,
                  std::vector<bool>& inside) {
   bool is_new = true;

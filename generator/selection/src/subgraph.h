@@ -7,7 +7,7 @@
 
 namespace understudy::generator {
 
-/// By node: whether it is, or runs below, a node whose name holds one of `texts`; with
+/// For each node, whether it is, or runs below, a node whose name holds one of `texts`. With
 /// `with_backward` also what autograd ran for these: the labels of the backward pass that belong to
 /// them by sequence number, and those that add their gradients to parameters. Throws Error (usage)
 /// for a text that no node's name holds.

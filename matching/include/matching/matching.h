@@ -13,8 +13,8 @@
 
 namespace understudy::matching {
 
-/// One communication of a rank's program, reduced to what other ranks must agree with. Sizes are in
-/// elements.
+/// One communication of a rank's program, reduced to the fields on which other ranks must agree.
+/// Sizes are in elements.
 struct CommRecord {
   std::uint64_t node = 0;
   et_schema::CommKind kind = et_schema::CommKind::kBarrier;
@@ -24,10 +24,10 @@ struct CommRecord {
   et_schema::DType dtype = et_schema::DType::kUndefined;
   std::vector<std::int64_t> inputs;      ///< size of each input tensor
   std::vector<std::int64_t> outputs;     ///< size of each output tensor
-  std::vector<std::int64_t> in_splits;   ///< of all_to_allv, one a rank
-  std::vector<std::int64_t> out_splits;  ///< of all_to_allv, one a rank
-  /// Earlier calls of this rank, as indices, that are joined before this one starts: those that
-  /// block, those whose wait is recorded, and those whose tensors something touches.
+  std::vector<std::int64_t> in_splits;   ///< for all_to_allv, one per rank
+  std::vector<std::int64_t> out_splits;  ///< for all_to_allv, one per rank
+  /// Indices of earlier calls of this rank that are joined before this one starts: blocking calls,
+  /// calls whose wait is recorded, and calls whose tensors something touches.
   std::vector<std::uint32_t> joined_before;
   bool operator==(const CommRecord&) const = default;
 };
@@ -40,13 +40,13 @@ struct RankComms {
 };
 
 /// Collects a program's communications. `groups` are the benchmark's. Throws Error (bad input): a
-/// group that is not there, splits that do not add up to their tensor.
+/// group that does not exist, splits that do not add up to their tensor.
 [[nodiscard]] RankComms comms_of(const et_schema::Program& program, int rank,
                                  const std::vector<et_schema::ProcessGroup>& groups,
                                  int world_size);
 
-/// A text to send to other ranks, and back. parse_rank_comms throws Error (bad input) on anything
-/// that to_text does not write.
+/// Converts to a text for other ranks, and back. parse_rank_comms throws Error (bad input) on any
+/// text that to_text does not write.
 [[nodiscard]] std::string to_text(const RankComms& comms);
 [[nodiscard]] RankComms parse_rank_comms(std::string_view text);
 

@@ -21,7 +21,7 @@ std::int64_t end_of(const KinetoEvent& event) {
   return event.ts_ns + event.dur_ns;
 }
 
-/// Calls by time, each with the innermost operator that is open when it begins.
+/// Adds calls by time, each with the innermost operator that is open when the call begins.
 void add_launches(HostThread& thread, DeviceLaunches& launches) {
   std::ranges::stable_sort(thread.operators, [](const KinetoEvent* a, const KinetoEvent* b) {
     return std::pair(a->ts_ns, -a->dur_ns) < std::pair(b->ts_ns, -b->dur_ns);

@@ -7,18 +7,19 @@
 
 namespace understudy::predictor {
 
-/// Where a device's event came from.
+/// The origin of a device's event.
 struct DeviceLaunch {
-  const et_schema::KinetoEvent* call = nullptr;  ///< of the runtime
-  const et_schema::KinetoEvent* op = nullptr;  ///< the innermost operator that made it; may be null
+  const et_schema::KinetoEvent* call = nullptr;  ///< the call of the runtime
+  /// The innermost operator that made the call; may be null.
+  const et_schema::KinetoEvent* op = nullptr;
 };
-/// By correlation: a call of the runtime has it in common with what it launched ("External id" does
-/// not tell: docs/design.md, "Link").
+/// Launches by correlation, which a call of the runtime shares with what it launched ("External id"
+/// does not tell: docs/design.md, "Link").
 using DeviceLaunches = std::unordered_map<std::int64_t, DeviceLaunch>;
 
 [[nodiscard]] DeviceLaunches device_launches(const et_schema::Profile& profile);
 
-/// Whether it is over some time, and ends within what a number holds.
+/// Whether the event lasts some time and ends within the range of the number type.
 [[nodiscard]] bool has_length(const et_schema::KinetoEvent& event);
 
 }  // namespace understudy::predictor

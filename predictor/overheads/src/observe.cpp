@@ -13,18 +13,18 @@ using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 
-/// Longer gaps are the program's: data, printing, a wait.
+/// Longer gaps belong to the program: data, printing, a wait.
 constexpr double kMostGapNs = 200e3;
 
-/// An event of a host thread and what is in it.
+/// An event of a host thread and the events in it.
 struct HostSpan {
   const KinetoEvent* event = nullptr;
-  std::size_t parent = 0;        ///< position; itself: none
+  std::size_t parent = 0;        ///< position of the event around it; its own: none
   std::size_t end_position = 0;  ///< one past the last event in it
   [[nodiscard]] std::int64_t start_ns() const { return event->ts_ns; }
   [[nodiscard]] std::int64_t end_ns() const { return event->ts_ns + event->dur_ns; }
 };
-/// A thread's events by start, what encloses before what is enclosed.
+/// A thread's events by start; an event comes before those that it encloses.
 using Thread = std::vector<HostSpan>;
 
 bool is_host_event(const KinetoEvent& event) {
@@ -136,7 +136,7 @@ class Observer {
   [[nodiscard]] const ObserverCost& cost() const { return cost_; }
 
  private:
-  /// An operator with none around it.
+  /// Whether no other operator is around it.
   static bool is_outermost(const Thread& thread, std::size_t i) {
     if (thread[i].event->category != KinetoCategory::kCpuOp) {
       return false;
@@ -150,8 +150,8 @@ class Observer {
     return true;
   }
 
-  /// From `begin_ns` to `end_ns` without what recording `events` events in between cost, and the
-  /// halves of those at its edges.
+  /// The time from `begin_ns` to `end_ns` without the cost of recording `events` events in between,
+  /// and without the halves of the events at its edges.
   [[nodiscard]] double net(std::int64_t begin_ns, std::int64_t end_ns, std::size_t events,
                            double edges_ns) const {
     const double observed = static_cast<double>(events) * cost_.total_ns() + edges_ns;
@@ -165,7 +165,7 @@ class Observer {
     if (!before || around(*before) != around(i)) {
       return;
     }
-    // Annotations between two operators are the program's own.
+    // Annotations between two operators belong to the program.
     const std::size_t between = i - thread[*before].end_position;
     const double gap_ns =
         net(thread[*before].end_ns(), thread[i].start_ns(), between, cost_.total_ns());
@@ -225,7 +225,7 @@ class Observer {
   OverheadSamples samples_;
 };
 
-/// `ran_on_device`: else an operator's time on the host is its work.
+/// If not `ran_on_device`, an operator's time on the host is its work.
 void add_instruction(const et_schema::Instruction& instruction, bool ran_on_device,
                      OverheadSamples& samples) {
   using et_schema::InstructionKind;

@@ -12,9 +12,9 @@
 namespace understudy::predictor {
 namespace {
 
-/// A call is beside other work if that covers so much of its time.
+/// A call counts as beside other work if that work covers this share of its time.
 constexpr double kNearlyWhole = 0.9;
-/// Shorter times are rounded by more than a twentieth where the clock shows whole microseconds.
+/// If the clock shows whole microseconds, rounding changes shorter times by more than a twentieth.
 constexpr double kLeastClocks = 10;
 
 using Counts = std::map<std::string, std::uint64_t>;
@@ -32,7 +32,7 @@ struct BothWays {
   std::vector<double> beside_ns;
 };
 
-/// Adds a call of one file; `clock_ns` is that of its times.
+/// Adds a call of one file, whose times are multiples of `clock_ns`.
 void add_pair(const BothWays& times, std::int64_t clock_ns, const std::string& what,
               OverlapPair& pair, Counts& not_used) {
   const auto count = times.beside_ns.size();
@@ -53,13 +53,14 @@ void add_pair(const BothWays& times, std::int64_t clock_ns, const std::string& w
   pair.calls += count;
 }
 
-/// When a device's communication moved data, as far as that is known, and when there was any.
+/// When a device's communication moved data, as far as that is known, and when there was any
+/// communication.
 struct Moving {
   Stretches data;
   Stretches all;
 };
 
-/// Of calls that are alike the shortest waited least: none moved data for longer, and all end when
+/// The shortest of equal calls: it waited least. No call moves data for longer, and all end when
 /// the data is there.
 using LeastTimes = std::map<std::string, std::pair<std::size_t, std::int64_t>>;
 
@@ -132,7 +133,8 @@ void add_kernels_of(const ProfiledDevice& device, const LeastTimes& least, Pairs
   }
 }
 
-/// A group's calls by rank, in the order of time; of ranks in several files all of them.
+/// A group's calls by rank, in the order of time; if a rank has several files, those of all of
+/// them.
 struct RanksOfGroup {
   std::size_t ranks_in_group = 0;
   std::int64_t clock_ns = 1;
@@ -163,8 +165,7 @@ std::map<std::string, RanksOfGroup> groups_of(const std::vector<ProfiledDevice>&
   return groups;
 }
 
-/// Of the time that a call moved data the part that other kernels cover, on the rank where that is
-/// most.
+/// The share of a call's moving time that other kernels cover, on the rank where it is largest.
 double share_beside(const std::vector<const ProfiledComm*>& sides, std::int64_t ns) {
   double most = 0;
   for (const ProfiledComm* side : sides) {
@@ -174,7 +175,8 @@ double share_beside(const std::vector<const ProfiledComm*>& sides, std::int64_t 
   return most / static_cast<double>(ns);
 }
 
-/// Calls that all ranks of a group show alike took as long as on the rank that came last.
+/// Adds calls that all ranks of a group show in the same order. Moving the data took as long as the
+/// call on the rank that came last.
 void add_calls_of(const RanksOfGroup& group, Pairs& pairs, Counts& not_used) {
   const auto& first = group.calls.begin()->second;
   const bool are_alike =
@@ -185,7 +187,7 @@ void add_calls_of(const RanksOfGroup& group, Pairs& pairs, Counts& not_used) {
             [](const ProfiledComm* a, const ProfiledComm* b) { return a->kind == b->kind; });
       });
   if (!are_alike) {
-    return;  // counted where communication's own times are read
+    return;  // these calls are counted where communication's own times are read
   }
   std::map<std::string, BothWays> times;
   for (std::size_t i = 0; i < first.size(); ++i) {

@@ -11,7 +11,7 @@ namespace {
 constexpr double kLow = 0.05;
 constexpr double kHalf = 0.5;
 constexpr double kHigh = 0.95;
-/// Of a normal distribution: the 95th percentile is so many deviations from the mean.
+/// The 95th percentile of a normal distribution is this many deviations from the mean.
 constexpr double kDeviations = 1.645;
 
 void append(std::vector<double>& into, const std::vector<double>& from) {
@@ -45,7 +45,7 @@ Estimate estimate_of(const Distribution& distribution, const char* model) {
           .model = model};
 }
 
-/// Of a kind that was never launched: the mean over those that were.
+/// Distribution of a launch; for a kind that was never launched, the mean over the known kinds.
 Distribution launch_of(const HostOverheads& host, const std::string& kind) {
   const auto found = host.t4.find(kind);
   if (found != host.t4.end()) {
@@ -59,7 +59,7 @@ Distribution launch_of(const HostOverheads& host, const std::string& kind) {
   return mean;
 }
 
-/// Of calls as most are that were seen, or as alike as is known.
+/// Estimate for a call like most calls that were seen, or as similar as is known.
 Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std::size_t launches) {
   if (launches == 0 && known.unlaunched.n > 0) {
     return estimate_of(known.unlaunched, "host overheads");
@@ -75,7 +75,7 @@ Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std
   sum.add(known.t3);
   const std::size_t count = std::max<std::size_t>(launches, 1);
   sum.add(known.t5, static_cast<double>(count - 1));
-  // Of another number of launches each takes what those that were seen take in the mean.
+  // With another number of launches, each takes the mean of those that were seen.
   const double times = static_cast<double>(count) / static_cast<double>(known.launches.size());
   for (const std::string& kind : known.launches) {
     sum.add(launch_of(host, kind), times);
@@ -83,7 +83,7 @@ Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std
   return sum.estimate("host overheads");
 }
 
-/// What most calls launched; of calls that launched something, if any did.
+/// The launches of most calls; if any call launched something, calls without launches do not count.
 std::vector<std::string> usual_launches(const OverheadSamples::OfOperator& of_operator) {
   const auto rank = [](const auto& entry) { return entry.first.empty() ? 0 : entry.second; };
   const auto most = std::ranges::max_element(of_operator.launches, {}, rank);

@@ -6,8 +6,8 @@
 namespace understudy::predictor {
 namespace {
 
-/// Student's quantile of 95 %, by Cornish and Fisher's expansion around the normal one; within 1 %
-/// from 4 degrees of freedom on.
+/// Student's quantile of 95 %, by Cornish and Fisher's expansion around the normal one. Its error
+/// is below 1 % from 4 degrees of freedom on.
 double t_quantile(double freedom) {
   constexpr double kNormal = 1.6449;
   constexpr double kFirst = 1.5240;   // (z³ + z) / 4
@@ -51,9 +51,9 @@ PooledFactor pool(const std::vector<OverlapPair>& pairs) {
     return pooled;
   }
   const Sums sums = sums_of(pairs);
-  // Of calls of equal time their number; one call that takes nearly all of it is one.
+  // The number of calls if all take equal time; about 1 if one call takes nearly all of it.
   const double groups = sums.alone * sums.alone / sums.alone_squares;
-  // Equal times are so many groups but for rounding.
+  // For equal times this is a whole number, apart from rounding.
   constexpr double kRounding = 1e-9;
   if (groups < kLeastOverlapGroups - kRounding) {
     pooled.outcome = PooledOverlap::kTooFew;

@@ -22,7 +22,7 @@ using et_schema::KinetoComm;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 
-/// Of communication that does not name its collective.
+/// The name of a kernel of communication that does not name its collective.
 constexpr std::string_view kCommKernel = "nccl";
 constexpr std::string_view kStepName = "ProfilerStep#";
 
@@ -43,20 +43,20 @@ Stretches steps_of(const Profile& profile) {
   return steps;
 }
 
-/// Tells kernels that are the same call.
+/// Finds out which kernels are the same call.
 class CallNames {
  public:
   explicit CallNames(const Profile& profile)
       : launches_(device_launches(profile)), steps_(steps_of(profile)) {}
 
-  /// What is known of a kernel without its place in the step.
+  /// Text for what is known of a kernel, apart from its place in the step.
   [[nodiscard]] std::string kind_of(const KinetoEvent& kernel) const {
     const DeviceLaunch launch = launch_of(kernel);
     return fmt::format("{}\n{}\n{}\n{}\n{}", kernel.name, kernel.shape, kernel.bytes,
                        launch.op ? launch.op->name : "", launch.op ? launch.op->shape : "");
   }
 
-  /// Which call each of the kernels of one kind is, by number; kUnknownCall: not known.
+  /// The number of the call of each kernel; all of them are of one kind. kUnknownCall: not known.
   [[nodiscard]] std::vector<std::size_t> calls_of(
       const std::vector<const KinetoEvent*>& kernels) const {
     const DeviceLaunch launch = launch_of(*kernels.front());
@@ -64,7 +64,7 @@ class CallNames {
     return has_sizes ? std::vector<std::size_t>(kernels.size(), 0) : places_of(kernels);
   }
 
-  /// Of communication that names nothing.
+  /// Text for the call of a communication that does not name its collective.
   [[nodiscard]] std::string comm_call_of(const KinetoEvent& kernel) const {
     const DeviceLaunch launch = launch_of(kernel);
     return launch.op && !launch.op->shape.empty() ? kind_of(kernel) : "";
@@ -76,8 +76,9 @@ class CallNames {
     return found == launches_.end() ? DeviceLaunch() : found->second;
   }
 
-  /// The number of each kernel among those that its step launched; not known of one that no step
-  /// launched, and of all unless there are two steps or more, and each launched as many.
+  /// The number of each kernel among those that its step launched. It is not known for a kernel
+  /// that no step launched, and for none of them unless there are two steps or more that launched
+  /// equally many.
   [[nodiscard]] std::vector<std::size_t> places_of(
       const std::vector<const KinetoEvent*>& kernels) const {
     std::vector<std::size_t> places(kernels.size(), kUnknownCall);
@@ -142,7 +143,7 @@ std::map<std::int64_t, DeviceEvents> events_by_device(const Profile& profile) {
   return devices;
 }
 
-/// Whole microseconds in older profiles.
+/// The clock's unit: older profiles have whole microseconds.
 std::int64_t clock_of(const DeviceEvents& events) {
   constexpr std::int64_t kMicrosecond = 1000;
   const auto is_whole = [](const KinetoEvent* event) {
@@ -177,7 +178,7 @@ ProfiledComm comm_of(const KinetoEvent& event, const KinetoComm* named, const Ca
   return comm;
 }
 
-/// Kernels of kinds of which one ran beside something, told apart by call.
+/// Adds the kernels of each kind of which one ran beside something, separated by call.
 void add_kernels(const DeviceEvents& events, const CallNames& names, const Stretches& comms,
                  const Stretches& several, ProfiledDevice& device) {
   const auto beside_ns = [&](const KinetoEvent* kernel) {
@@ -196,7 +197,7 @@ void add_kernels(const DeviceEvents& events, const CallNames& names, const Stret
       continue;
     }
     const std::vector<std::size_t> calls = names.calls_of(kernels);
-    std::map<std::size_t, std::size_t> numbers;  // of those that ran beside something
+    std::map<std::size_t, std::size_t> numbers;  // numbers of the calls that ran beside something
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (is_alone(kernels[i])) {
         continue;

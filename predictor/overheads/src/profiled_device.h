@@ -10,24 +10,24 @@
 
 namespace understudy::predictor {
 
-/// A kernel of communication.
+/// A kernel that communicates.
 struct ProfiledComm {
-  std::string call;  ///< what alike ones have in common; empty: nothing is known of it
+  std::string call;  ///< text that is equal for equal calls; empty: nothing is known of the call
   Stretch stretch;
-  // Where the kernel names its collective (PyTorch 2.2 and later); else 0 ranks.
+  // Set if the kernel names its collective (PyTorch 2.2 and later); else 0 ranks.
   std::size_t ranks_in_group = 0;
   std::string group;
-  std::string kind;  ///< name and element type: the same on all ranks, which sizes need not be
-  Stretches beside;  ///< what other kernels cover of it, apart and in order
+  std::string kind;  ///< name and element type: the same on all ranks, while sizes may differ
+  Stretches beside;  ///< the parts of it that other kernels cover, separate and in order
 };
 
 inline constexpr std::size_t kUnknownCall = ~std::size_t{0};
 
-/// A kernel or a copy that ran beside something.
+/// A kernel or a copy that ran beside another one.
 struct BesideKernel {
   std::size_t call = kUnknownCall;  ///< in ProfiledDevice::calls
   Stretch stretch;
-  std::int64_t streams_ns = 0;  ///< while work of another stream ran
+  std::int64_t streams_ns = 0;  ///< the time in which work of another stream ran
 };
 
 /// What one profile shows of one device.
@@ -38,13 +38,13 @@ struct ProfiledDevice {
   std::int64_t clock_ns = 1;  ///< times are whole multiples of it
   std::vector<ProfiledComm> comms;
   std::vector<BesideKernel> beside;
-  std::vector<std::string> calls;             ///< of these: equal texts are the same call
+  std::vector<std::string> calls;             ///< by call: its text; equal texts are the same call
   std::vector<std::vector<double>> alone_ns;  ///< by call: times of kernels that ran alone
 };
 
-/// The devices on which something ran beside something else. Kernels are the same call if their
-/// name, grid and block are, and name and input sizes of the operator that launched them; where it
-/// has no sizes, if they are the same one of such kernels in their step.
+/// The devices on which kernels ran beside each other. Kernels are the same call if they have the
+/// same name, grid and block, and their operators the same name and input sizes. If the operator
+/// has no sizes, they must be at the same place among such kernels in their step. See
 /// docs/prediction.md, "Overlap".
 [[nodiscard]] std::vector<ProfiledDevice> profiled_devices(const et_schema::Profile& profile);
 

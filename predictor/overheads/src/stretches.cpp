@@ -34,7 +34,7 @@ std::int64_t covered_ns(const Stretches& stretches, const Stretch& of) {
 Stretches several_streams(const std::vector<StreamStretch>& work) {
   struct Edge {
     std::int64_t ns;
-    int change;  // ends before what starts at that moment
+    int change;  // a stretch ends before one that starts at the same moment
     std::int64_t stream;
   };
   std::vector<Edge> edges;

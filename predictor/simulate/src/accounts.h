@@ -7,23 +7,24 @@
 
 namespace understudy::predictor {
 
-/// What a rank does at a moment, as a breakdown tells it.
+/// What a rank does at one moment, for its breakdown.
 struct Doing {
-  std::uint32_t operators = 0;       ///< on streams
-  std::uint32_t communications = 0;  ///< on streams, those that wait for other ranks among them
-  std::uint32_t hosts = 0;           ///< threads that are not waiting
-  /// Of the time in which operators are on streams, the share in which all of them wait for
-  /// launches.
+  std::uint32_t operators = 0;  ///< number of operators on streams
+  /// Number of communications on streams, those that wait for other ranks included.
+  std::uint32_t communications = 0;
+  std::uint32_t hosts = 0;  ///< number of threads that are not waiting
+  /// The share of the time with operators on streams in which all of them wait for launches.
   double unlaunched_share = 0;
 };
 
 /// Adds up a rank's time.
 class Accounts {
  public:
-  /// Of a rank on a device: what it has done since the last call. Before each change of `doing`.
+  /// For a rank on a device: adds the time since the last call. To be called before each change of
+  /// `doing`.
   void pass(const Doing& doing, std::int64_t now_ns);
 
-  /// Of a rank on a CPU, for its step's own thread.
+  /// For a rank on a CPU: adds an operator of its step's own thread.
   void operate(std::int64_t gap_ns, std::int64_t host_ns) {
     sums_.host_bound_ns += static_cast<double>(gap_ns);
     sums_.compute_ns += static_cast<double>(host_ns);
@@ -32,11 +33,11 @@ class Accounts {
     (for_communication ? sums_.exposed_communication_ns : sums_.idle_ns) += static_cast<double>(ns);
   }
 
-  /// Before all else.
+  /// To be called before all else.
   void start(std::int64_t now_ns) { last_ns_ = now_ns; }
-  /// From here on it counts.
+  /// From now on time counts.
   void begin() { begin_ = sums_; }
-  /// A mean over so many iterations since then.
+  /// The mean since begin(), over `iterations` iterations.
   [[nodiscard]] Breakdown mean(double iterations) const;
 
  private:

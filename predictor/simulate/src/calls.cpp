@@ -23,7 +23,7 @@ std::int64_t bytes_of(const Slot& slot) {
                          std::multiplies<>());
 }
 
-/// Of all tensors of an argument.
+/// Bytes of all tensors of an argument.
 std::int64_t bytes_of(const Program& program, const Instruction& instruction,
                       std::size_t argument) {
   std::int64_t bytes = 0;
@@ -34,7 +34,7 @@ std::int64_t bytes_of(const Program& program, const Instruction& instruction,
   return bytes;
 }
 
-/// nccl-tests' size of a rank's recorded call.
+/// The size of a rank's recorded call as nccl-tests counts it.
 std::int64_t call_bytes(const Program& program, const Instruction& instruction, std::size_t ranks) {
   return et_schema::size_of_call(instruction.comm->kind, bytes_of(program, instruction, 0),
                                  bytes_of(program, instruction, 1),
@@ -49,15 +49,16 @@ void describe_tensors(const Program& program, const Instruction& instruction, Co
   });
 }
 
-/// How many times as much a call exchanges as its tensors, recorded on another number of ranks, do.
+/// How many times as much a call exchanges as its tensors, which were recorded on another number of
+/// ranks.
 double size_factor(const Job& job, CommKind kind, std::size_t ranks) {
   const std::optional<ScaledFrom>& from = job.scaled_from;
   const bool grows = from && from->gathers == GatherSize::kParts && is_gather_or_scatter(kind);
   return grows ? static_cast<double>(ranks) / from->ranks : 1;
 }
 
-/// Parts for the ranks of a job, for another number of ranks, of which rank r does what the job's
-/// rank r mod (ranks that it has) does: those that do the same share its part.
+/// Parts for another number of ranks than the job's. Rank r does what the job's rank r mod (its
+/// number of ranks) does, and ranks that do the same share that rank's part.
 std::vector<std::int64_t> dealt(const std::vector<std::int64_t>& parts, std::size_t ranks) {
   std::vector<std::int64_t> result(ranks);
   for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -69,7 +70,7 @@ std::vector<std::int64_t> dealt(const std::vector<std::int64_t>& parts, std::siz
   return result;
 }
 
-/// What a rank sends to each other, in bytes: its splits are rows, elements, or equal parts.
+/// What a rank sends to each other rank, in bytes. Its splits are rows, elements, or equal parts.
 std::vector<std::int64_t> split_bytes(const Program& program, const Instruction& instruction,
                                       std::size_t ranks) {
   const std::int64_t all = bytes_of(program, instruction, 0);
@@ -112,7 +113,7 @@ CommCall comm_call(const Job& job, et_schema::GroupId group, const std::vector<i
   call.bytes = static_cast<std::int64_t>(static_cast<double>(call.bytes) * call.size_factor);
   if (et_schema::traits(call.kind).sizes == et_schema::CommSizes::kSplits) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      // The others of a partial job send as the one that is there does.
+      // Ranks without a program in a partial job send as the one that has a program.
       const std::size_t side = std::min(i, sides.size() - 1);
       const auto splits = split_bytes(*programs[side], *sides[side], ranks.size());
       call.sent_bytes.insert(call.sent_bytes.end(), splits.begin(), splits.end());

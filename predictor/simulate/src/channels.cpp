@@ -46,11 +46,11 @@ class ChannelFinder {
   }
 
  private:
-  /// Group, sender and receiver as world ranks; of collectives none. Where ranks are alone: the
-  /// class.
+  /// Group, sender and receiver as world ranks; collectives have neither. If ranks are alone, also
+  /// the class.
   using Key = std::tuple<GroupId, int, int, std::uint32_t>;
 
-  /// What a class calls in a channel, in order.
+  /// The calls of a class in a channel, in order.
   struct Side {
     std::uint32_t rank_class = 0;
     std::vector<std::uint32_t> instructions;
@@ -153,14 +153,14 @@ class ChannelFinder {
 
   [[nodiscard]] const Side* side_of(const std::vector<Side>& sides, int rank) const {
     const std::uint32_t c = class_of_[static_cast<std::size_t>(rank)];
-    // They are in order of classes.
+    // The sides are in order of classes.
     const auto found = std::lower_bound(
         sides.begin(), sides.end(), c,
         [](const Side& side, std::uint32_t other) { return side.rank_class < other; });
     return found != sides.end() && found->rank_class == c ? &*found : &sides.front();
   }
 
-  /// All ranks of a group make as many calls.
+  /// Checks that all ranks of a group make equally many calls.
   void check(const Channel& channel, const std::vector<Side>& sides, bool is_message) const {
     if (is_message && sides.size() != 2) {
       const Instruction& call = instruction(sides[0].rank_class, sides[0].instructions[0]);

@@ -8,11 +8,11 @@
 
 namespace understudy::predictor {
 
-/// A call of a class of ranks: which call of which channel it is.
+/// The channel of a call of a class of ranks, and the call's number in it.
 struct ChannelCall {
   std::uint32_t channel = 0;
   std::uint32_t number = 0;  ///< in one iteration
-  bool is_detached = false;  ///< a send whose data is kept apart: its rank need not wait
+  bool is_detached = false;  ///< it is a send whose data is kept apart: its rank need not wait
 };
 
 /// The ranks that meet in calls of one group, or a sender and its receiver.
@@ -27,14 +27,14 @@ struct Channels {
   std::vector<std::vector<ChannelCall>> calls;  ///< by class and call
 };
 
-/// Finds who meets in what, and asks `costs` once for each meeting; the answers also go to the
-/// `played` costs of the programs. Throws Error (bad input): members that make different numbers of
-/// calls.
+/// Finds which ranks meet in which calls, and asks `costs` once for each meeting; the answers also
+/// go to the `played` costs of the programs. Throws Error (bad input): members that make different
+/// numbers of calls.
 [[nodiscard]] Channels find_channels(const Job& job, const std::vector<RankClass>& classes,
                                      const std::vector<Plan>& plans, const Costs& costs,
                                      std::vector<std::vector<PlayedCost>>& played);
 
-/// What `costs` is asked about the calls that ranks of a group make together; `sides` in group
+/// The question to `costs` about calls that ranks of a group make together; `sides` are in group
 /// order.
 [[nodiscard]] CommCall comm_call(const Job& job, et_schema::GroupId group,
                                  const std::vector<int>& ranks,

@@ -44,9 +44,9 @@ std::uint64_t Engine::run() {
     queue_.pop();
     RankState& rank = ranks_[c];
     if (rank.next_ns != time_ns) {
-      continue;  // it has got another time since
+      continue;  // its time has changed since
     }
-    // As long as no other class comes first.
+    // It continues as long as no other class comes first.
     while (unfinished_ > 0 && rank.next_ns != kNever &&
            (queue_.empty() || rank.next_ns <= queue_.top().first)) {
       step(c, rank.next_ns);

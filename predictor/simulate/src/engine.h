@@ -31,7 +31,7 @@ struct Item {
 enum class StreamDoes : std::uint8_t {
   kNothing,
   kWaitsForOthers,  ///< its next item waits for other streams
-  kIsLaunched,      ///< its next item is on the way to the device
+  kIsLaunched,      ///< its next item is on its way to the device
   kOperates,
   kWaitsForRanks,
   kMoves
@@ -40,19 +40,19 @@ enum class StreamDoes : std::uint8_t {
 struct StreamState {
   std::vector<Item> queue;
   std::size_t head = 0;
-  std::uint64_t done = 0;  ///< items in the program's order, of all iterations
+  std::uint64_t done = 0;  ///< items done in the program's order, of all iterations
   std::uint32_t queued_launches = 0;
   StreamDoes does = StreamDoes::kNothing;
   std::int64_t next_ns = kNever;
-  std::int64_t work_end_ns = 0;  ///< of an operator's work, were all of it launched
-  std::int64_t tail_end_ns = 0;  ///< of what its last launch started
-  double busy_share = 1;         ///< of an operator's time on the stream: its kernels run
-  std::int64_t since_ns = 0;     ///< when it began what it does
-  SpanId cause = {};             ///< of what it does
+  std::int64_t work_end_ns = 0;  ///< end of an operator's work if all of it were launched
+  std::int64_t tail_end_ns = 0;  ///< end of the work that its last launch started
+  double busy_share = 1;  ///< share of an operator's time on the stream in which its kernels run
+  std::int64_t since_ns = 0;  ///< start of its present state
+  SpanId cause = {};          ///< cause of its present state
   SpanId last = {};
   std::uint32_t arrival_span = kNoIndex;
 
-  /// Items of a later number that were done before, where several threads issue to the stream.
+  /// Items with a later number that were done earlier; several threads can issue to the stream.
   std::set<std::uint64_t> done_ahead;
 
   [[nodiscard]] bool is_empty() const { return head == queue.size(); }
@@ -70,7 +70,7 @@ enum class HostDoes : std::uint8_t {
   kWaitsBefore,
   kOperates,
   kWaitsBehind,
-  kWaitsForIteration,  ///< that the step's own thread begins the next one
+  kWaitsForIteration,  ///< until the step's own thread begins the next iteration
   kIsDone
 };
 
@@ -79,39 +79,39 @@ struct HostState {
   std::uint32_t iteration = 0;
   HostDoes does = HostDoes::kGap;
   std::int64_t next_ns = kNever;
-  std::int64_t begin_ns = 0;  ///< of the gap
-  std::int64_t start_ns = 0;  ///< of the operator, or of a wait
+  std::int64_t begin_ns = 0;  ///< start of the gap
+  std::int64_t start_ns = 0;  ///< start of the operator or the wait
   SpanId cause = {};
   SpanId last = {};
 };
 
-/// A class of ranks under way.
+/// A class of ranks in the simulation.
 struct RankState {
   const Plan* plan = nullptr;
   const std::vector<ChannelCall>* calls = nullptr;
   std::vector<HostState> hosts;
   std::vector<StreamState> streams;
   std::int64_t next_ns = kNever;
-  double slowdown = 1;  ///< of operators on its streams now
+  double slowdown = 1;  ///< factor on operators on its streams at present
   std::uint32_t moving = 0;
   Doing doing;
   Accounts accounts;
   std::vector<std::int64_t> host_ends_ns;  ///< by iteration
-  std::vector<std::int64_t> ends_ns;       ///< by iteration: its host and its streams are done
+  std::vector<std::int64_t> ends_ns;       ///< by iteration: when its host and its streams are done
   std::vector<Span> spans;
 };
 
-/// Plays all classes in the order of time.
+/// Simulates all classes in the order of time.
 class Engine {
  public:
   Engine(const Job& job, const SimulateOptions& options, const std::vector<Plan>& plans,
          const Channels& channels, std::vector<RankClass>& classes);
-  /// Fills in what came of the classes. Returns the number of events.
+  /// Fills in the results of the classes. Returns the number of events.
   std::uint64_t run();
-  /// When all ranks were done with an iteration, counted back from the last one that counts; before
-  /// the first: when the first rank began.
+  /// When all ranks were done with an iteration; `before` counts back from the last iteration that
+  /// counts. Before the first iteration: when the first rank began.
   [[nodiscard]] std::int64_t last_end_ns(std::uint32_t before) const;
-  /// The mean of those that count.
+  /// The mean of the iterations that count.
   [[nodiscard]] double iteration_ns() const;
 
  private:
@@ -119,13 +119,13 @@ class Engine {
     std::uint32_t rank_class;
     std::uint32_t stream;
   };
-  /// A call of a channel under way.
+  /// A call of a channel that is under way.
   struct Meeting {
-    std::uint32_t count = 0;  ///< members that have come, with those that went on at once
+    std::uint32_t count = 0;  ///< members that have come, including those that continued at once
     std::vector<Arrival> waiting;
   };
   struct Meetings {
-    std::uint64_t first = 0;  ///< calls before the oldest one under way
+    std::uint64_t first = 0;  ///< number of calls before the oldest one under way
     std::deque<Meeting> open;
   };
 
@@ -135,7 +135,7 @@ class Engine {
   // Hosts.
   void begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   void start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
-  /// `start_ns`: after the gap that begins `now`, or now.
+  /// `start_ns` is the end of the gap that begins `now`, or now.
   void start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns, std::int64_t now_ns);
   void issue(std::uint32_t c, const Task& task, const HostState& host, std::int64_t now_ns);
   void end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
@@ -145,18 +145,18 @@ class Engine {
                                const Task& task) const;
   [[nodiscard]] bool are_done(const RankState& rank, Range deps, std::uint32_t iteration) const;
   // Streams.
-  /// The first item that can begin, where it is not the first in the queue.
+  /// Brings the first item that can begin to the front of the queue.
   void bring_forward(const RankState& rank, StreamState& stream) const;
   void advance(std::uint32_t c, std::uint32_t s, std::int64_t now_ns, SpanId cause);
   void begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
   void end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
   void arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
-  /// `current`: the class whose step this is a part of.
+  /// `current` is the class whose step this is part of.
   void start_moving(std::uint32_t current, std::int64_t duration_ns,
                     const std::vector<Arrival>& arrivals, SpanId last_arrival, std::int64_t now_ns);
   void rescale(RankState& rank, std::int64_t now_ns);
   static void note_busy(RankState& rank);
-  /// Something of the class has ended: who waited for it may go on.
+  /// Continues what waited for something of the class that has ended.
   void wake(std::uint32_t c, std::int64_t now_ns, SpanId cause);
   void note_end(std::uint32_t c, std::int64_t now_ns);
   SpanId add_span(std::uint32_t c, std::uint32_t iteration, const Span& span);
@@ -168,7 +168,7 @@ class Engine {
   const SimulateOptions& options_;
   const Channels& channels_;
   std::vector<RankClass>& classes_;
-  std::uint32_t iterations_;  ///< that count and those before
+  std::uint32_t iterations_;  ///< those that count and those before them
   std::vector<RankState> ranks_;
   std::vector<Meetings> meetings_;  ///< by channel
   std::size_t unfinished_;

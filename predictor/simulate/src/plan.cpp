@@ -89,7 +89,8 @@ class Planner {
     returned_[at] = static_cast<std::uint32_t>(plan_.timelines[flow.timeline].size());
   }
 
-  /// A recorded wait for the device is a task of its own; the gap that is left after it.
+  /// Adds a recorded wait for the device as a task of its own; returns the gap that is left after
+  /// it.
   std::int64_t add_wait(const HostGap& gap, std::uint32_t timeline, std::int64_t gap_ns) {
     if (!gap.wait || !flow_.on_device) {
       return gap_ns;
@@ -101,10 +102,10 @@ class Planner {
     return gap_ns - before_ns;
   }
 
-  /// What a recorded wait was for. The profile names neither streams nor events: it is the item
-  /// that by the recorded times ended when the wait did, of a stream's wait among the streams' last
-  /// ones. A wait that met its event completed was at the latest for the last item that had ended
-  /// then.
+  /// What a recorded wait waited for. The profile names neither streams nor events. By the recorded
+  /// times it is the item that ended when the wait did; for a stream's wait, one of the streams'
+  /// last items. A wait that met its event already completed waited at the latest for the last item
+  /// that had ended by then.
   Range waited_for(const DeviceWait& wait) {
     if (wait.waits_for == DeviceWait::For::kDevice) {
       return all_streams();
@@ -142,7 +143,7 @@ class Planner {
     task.on_host = !flow_.on_device || (has_tensors && !touches_device(program_, instruction));
     task.launches = task.on_host ? 0 : 1;
     issue(task, flow);
-    // A barrier holds the host back wherever it runs.
+    // A barrier holds the host wherever it runs.
     if (flow.is_blocking || instruction.comm->kind == et_schema::CommKind::kBarrier) {
       task.behind = stream_so_far(task.stream);
     }
@@ -158,7 +159,8 @@ class Planner {
     }
   }
 
-  /// Half of an operator that waits lies before its wait, launches among it, and half behind.
+  /// Splits an operator that waits: half of its time, with its launches, lies before its wait, and
+  /// half after it.
   void push_waiting(Task task, const InstructionFlow& flow) {
     Task rest{.host_ns = task.host_ns - task.host_ns / 2, .instruction = task.instruction};
     task.host_ns /= 2;
@@ -167,7 +169,7 @@ class Planner {
     push(flow.timeline, rest);
   }
 
-  /// What a stream has joined holds for its next item, whichever instruction that is of.
+  /// What a stream has joined applies to its next item, whichever instruction issues it.
   void carry(const InstructionFlow& flow) {
     if (flow.stream != kNoStream) {
       std::vector<StreamPoint>& carried = carried_[flow.stream];
@@ -185,7 +187,8 @@ class Planner {
     issued_[flow.stream].push_back(task.instruction);
   }
 
-  /// As dependencies: of each stream the latest, none on `own`, which keeps its order by itself.
+  /// The latest point of each stream as dependencies; none on `own`, which keeps its order by
+  /// itself.
   Range points(const std::vector<StreamPoint>& points, std::uint32_t own = kNoIndex) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     for (const StreamPoint& point : points) {
@@ -227,8 +230,8 @@ class Planner {
     return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
   }
 
-  /// The host waits for communication of a CPU that nothing else waits for; the first stream of a
-  /// device for all others, as the replayer ends its iterations.
+  /// At the end the host waits for CPU communication that nothing else waits for; the first stream
+  /// of a device waits for all others, as when the replayer ends an iteration.
   void end() {
     static_cast<void>(add_wait(gaps_.at_end, 0, 0));
     Task task;
@@ -262,7 +265,8 @@ class Planner {
   Plan plan_;
   std::vector<std::vector<StreamPoint>> carried_;   ///< by stream
   std::vector<std::vector<std::uint32_t>> issued_;  ///< by stream: instructions of its items
-  std::vector<std::uint32_t> returned_;  ///< by instruction: tasks of its timeline, it among them
+  /// By instruction: tasks of its timeline up to and including its own.
+  std::vector<std::uint32_t> returned_;
 };
 
 }  // namespace

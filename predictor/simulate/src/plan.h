@@ -14,46 +14,47 @@ struct Range {
   [[nodiscard]] bool empty() const { return begin == end; }
 };
 
-/// So many items of a stream, counted within the iteration, are done.
+/// A condition: this many items of a stream, counted within the iteration, are done.
 struct StreamDep {
   std::uint32_t stream = 0;
   std::uint32_t items = 0;
 };
 
-/// So many tasks of a timeline, counted within the iteration, have returned.
+/// A condition: this many tasks of a timeline, counted within the iteration, have returned.
 struct HostDep {
   std::uint32_t timeline = 0;
   std::uint32_t tasks = 0;
 };
 
-/// One thing that a host thread does, and what it leaves to a stream.
+/// One task of a host thread, and the item that it issues to a stream.
 struct Task {
   std::int64_t gap_ns = 0;
   std::int64_t host_ns = 0;
   std::int64_t device_ns = 0;
   std::uint32_t launches = 0;
   std::uint32_t instruction = kNoIndex;
-  std::uint32_t stream = kNoIndex;  ///< of its item, if it has one
+  std::uint32_t stream = kNoIndex;  ///< stream of its item, if it has one
   std::uint32_t item = 0;           ///< its number on the stream, counted from 1
-  std::uint32_t call = kNoIndex;    ///< of a communication: its number in the program
-  bool on_host = false;             ///< a communication that starts when its host's call returns
+  std::uint32_t call = kNoIndex;    ///< for a communication: its number in the program
+  bool on_host = false;             ///< for a communication: it starts when its host's call returns
   Range before = {};                ///< streams that its host waits for first
   Range after_hosts = {};
   Range item_after = {};  ///< streams that its item waits for
   Range behind = {};      ///< streams that its host waits for at the end
 };
 
-/// A program with its costs, ready to be played any number of times.
+/// A program with its costs, ready to be simulated any number of times.
 struct Plan {
   std::vector<std::vector<Task>> timelines;
   std::vector<StreamDep> stream_deps;
   std::vector<HostDep> host_deps;
-  std::vector<std::uint32_t> items;         ///< by stream, in one iteration
-  std::vector<std::uint32_t> instructions;  ///< of the communications, by their number
+  std::vector<std::uint32_t> items;  ///< by stream: number of items in one iteration
+  /// Instructions of the communications, by the communications' number.
+  std::vector<std::uint32_t> instructions;
   bool on_device = false;
 };
 
-/// Asks `costs` once for each instruction; what they said goes to `played`.
+/// Asks `costs` once for each instruction; the answers go to `played`.
 [[nodiscard]] Plan plan_of(const et_schema::Program& program, const Flow& flow, const Costs& costs,
                            std::vector<PlayedCost>& played);
 

@@ -14,7 +14,7 @@ void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   HostState& host = rank.hosts[h];
   if (host.iteration >= iterations_) {
-    host.does = HostDoes::kIsDone;  // nobody needs it any more
+    host.does = HostDoes::kIsDone;  // nobody needs the host any more
     return;
   }
   if (h > 0 && host.task == 0 && rank.hosts[0].iteration < host.iteration) {
@@ -25,7 +25,7 @@ void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   host.begin_ns = now_ns;
   host.cause = host.last;
   ++rank.doing.hosts;
-  // What needs nothing of others is one event.
+  // A task that needs nothing of others is one event.
   if (task.before.empty() && task.after_hosts.empty() && can_start(rank, host, task)) {
     start_task(c, h, now_ns + task.gap_ns, now_ns);
     return;
@@ -87,7 +87,7 @@ void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, std
   RankState& rank = ranks_[c];
   Item item{&task, host.iteration, host.next_ns, host.next_ns, host.last};
   if (task.launches > 0) {
-    // Launches lie evenly in the call.
+    // Launches are spread evenly over the call.
     const auto launches = static_cast<std::int64_t>(task.launches);
     const std::int64_t half_ns = task.host_ns / (2 * launches);
     item.first_launch_ns = host.start_ns + half_ns + options_.device.launch_ns;
@@ -96,7 +96,8 @@ void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, std
   }
   StreamState& stream = rank.streams[task.stream];
   auto place = stream.queue.end();
-  // A thread's work lies in its order; that of several in the order of its launches.
+  // The work of one thread keeps its order; that of several threads keeps the order of its
+  // launches.
   const auto first = stream.queue.begin() +
                      static_cast<std::ptrdiff_t>(stream.head + (stream.has_begun() ? 1 : 0));
   while (rank.hosts.size() > 1 && place != first &&
@@ -201,7 +202,7 @@ void Engine::bring_forward(const RankState& rank, StreamState& stream) const {
   if (rank.hosts.size() < 2 || can_begin(*front)) {
     return;
   }
-  // What the program has before it may be what it waits for.
+  // What comes before it in the program may be what it waits for.
   const auto place = [](const Item& item) { return std::pair(item.iteration, item.task->item); };
   const auto found = std::find_if(front, stream.queue.end(), [&](const Item& item) {
     return place(item) < place(*front) && can_begin(item);
@@ -314,7 +315,7 @@ void Engine::rescale(RankState& rank, std::int64_t now_ns) {
     if (stream.does != StreamDoes::kOperates || stream.next_ns <= now_ns) {
       continue;
     }
-    // Work is stretched, the time until it is launched is not.
+    // Work is stretched; the time until it is launched is not.
     const auto stretch = [&](std::int64_t& end_ns, std::int64_t from_ns) {
       const auto left_ns = static_cast<double>(std::max<std::int64_t>(end_ns - from_ns, 0));
       end_ns = from_ns + std::llround(left_ns * slowdown / rank.slowdown);

@@ -10,7 +10,7 @@ namespace {
 using et_schema::Instruction;
 using et_schema::Program;
 
-/// The last items of a stream: which instruction's, and when each ended.
+/// One of the last items of a stream: its instruction, and when it ended.
 struct Ended {
   std::uint32_t instruction;
   std::int64_t end_ns;

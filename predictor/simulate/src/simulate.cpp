@@ -12,8 +12,8 @@
 namespace understudy::predictor {
 namespace {
 
-/// Ranks of a program take part in the same groups and so go alike, unless they send or receive,
-/// which is between two of them, or begin at different times.
+/// Ranks of one program belong to the same groups, so they behave alike, unless they send or
+/// receive, which connects two of them, or begin at different times.
 std::vector<RankClass> classes_of(const Job& job, bool merge) {
   std::vector<bool> has_messages;
   for (const et_schema::Program* program : job.programs) {
@@ -40,7 +40,7 @@ std::vector<RankClass> classes_of(const Job& job, bool merge) {
   return classes;
 }
 
-/// Sends and receives keep queues of their own: in one they could wait for each other for ever.
+/// Sends and receives keep their own queues; in one queue they could wait for each other for ever.
 void put_on_one_stream(Flow& flow) {
   if (!flow.on_device) {
     return;

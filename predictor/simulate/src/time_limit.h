@@ -8,11 +8,11 @@
 
 namespace understudy::predictor {
 
-/// Sums of times that simulated clocks can count. They count nanoseconds in 64 bits, of all ranks
-/// one after the other at worst: what is longer would come out as nothing.
+/// Limits sums of times to what simulated clocks can count: nanoseconds in 64 bits, in the worst
+/// case of all ranks one after the other. Longer times would overflow.
 class TimeLimit {
  public:
-  /// Throws Error (usage) for times above 11 days together, and for what is no number.
+  /// Throws Error (usage) if the times add up to more than 11 days, or if one is no number.
   void add(double ns, const std::string& name) {
     constexpr double kMostNs = 1e15;
     total_ns_ += ns;

@@ -74,7 +74,7 @@ class Binder {
   }
 
  private:
-  /// What optimizers made in the first step, and where the first of it is read.
+  /// Finds the states that optimizers made in the first step, and where the first of them is read.
   void find_states() {
     for (const SlotId slot : steps_.externals()) {
       if (program_.storages[program_.slots[slot].storage].state) {
@@ -156,7 +156,7 @@ class Binder {
     const Instruction& instruction = *step.source;
     SlotUse use;
     use.reads = slots_of(instruction.args);
-    // A native's forward arguments stand in its own; all of them are read.
+    // The arguments of a native instruction include its forward's arguments; all of them are read.
     before_reading(use.reads);
     step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
     for (PlannedArgument& argument : plan) {
@@ -212,14 +212,14 @@ class Binder {
     }
   }
 
-  /// Results that are arguments, and results that have an external's layout on its storage, are
-  /// those tensors already.
+  /// Whether a result is in its place already: an argument, or one that has an external's layout on
+  /// its storage.
   [[nodiscard]] bool is_in_place(SlotId slot, const SlotUse& use) const {
     return program_.slots[slot].external ||
            std::find(use.reads.begin(), use.reads.end(), slot) != use.reads.end();
   }
 
-  /// Joins what must be complete, and makes what nothing has made.
+  /// Joins communications that must be complete, and makes slots that nothing has made.
   void before_reading(const std::vector<SlotId>& slots) {
     steps_.add_joins(open_.take_touched(slots));
     steps_.add_missing(slots);
@@ -251,7 +251,8 @@ class Binder {
     }
   }
 
-  /// What means nothing here hands its first tensor on, where its result is a copy of it.
+  /// An instruction that means nothing on this target passes its first tensor on, if its result is
+  /// a copy of it.
   void add_passed_on(const Instruction& instruction) {
     const std::vector<SlotId> from = slots_of(instruction.args);
     const std::vector<SlotId> to = slots_of(instruction.results);
@@ -306,7 +307,7 @@ class Binder {
     }
   }
 
-  /// Its place among the program's communications; none in a body, and where there is no order.
+  /// Its place among the program's communications; none in a body, or without an order.
   [[nodiscard]] std::optional<std::size_t> number_of(const Instruction& instruction) {
     if (order_.turns.empty()) {
       return std::nullopt;
@@ -338,7 +339,7 @@ class Binder {
   const Program& program_;
   const std::vector<BoundGroup>& groups_;
   const et_schema::CommOrder& order_;
-  std::unordered_map<const Instruction*, std::size_t> numbers_;  ///< of communications
+  std::unordered_map<const Instruction*, std::size_t> numbers_;  ///< by communication
   et_schema::OpenComms open_;
   BoundProgram bound_;
   StepList steps_;

@@ -72,7 +72,7 @@ std::vector<Buffer> buffers(const Program& program, const std::vector<SlotId>& s
   return buffers;
 }
 
-/// Splits as a backend takes them, in elements. Recorded are rows of dimension 0.
+/// Splits as a backend takes them, in elements. The trace records them in rows of dimension 0.
 std::vector<std::int64_t> splits_in_elements(const Program& program, const Instruction& instruction,
                                              const std::vector<std::int64_t>& recorded,
                                              const std::vector<SlotId>& slots, const char* field) {

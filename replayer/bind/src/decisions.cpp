@@ -38,7 +38,7 @@ Decision by_substitute(Substitute substitute) {
           std::make_shared<const Substitute>(std::move(substitute))};
 }
 
-/// Whether values decide no result's shape: LibTorch tells it of its own operators.
+/// Whether no result's shape depends on values. LibTorch tells this only of its own operators.
 bool has_known_shape(const Instruction& instruction) {
   const auto handle = c10::Dispatcher::singleton().findSchema(
       {std::string(et_schema::without_overload(instruction.name)),
@@ -89,8 +89,8 @@ class Rows {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts_;
 };
 
-/// Recorded times of instructions by what became of them, communication apart: on the device where
-/// the original used one, else on the host.
+/// Sums recorded times of instructions by what became of them, communication apart. The time is the
+/// device's where the original used one, else the host's.
 class RecordedTimes {
  public:
   explicit RecordedTimes(const Program& program)
@@ -111,8 +111,8 @@ class RecordedTimes {
     }
   }
 
-  /// A sum's share of the step; null without a profile. Medians may add up to a little more than
-  /// all.
+  /// The share of the step that a sum takes; null without a profile. It is at most 1: medians may
+  /// add up to a little more than the whole step.
   [[nodiscard]] std::optional<double> share(std::int64_t sum_ns) const {
     if (whole_ns_ == 0) {
       return std::nullopt;
@@ -122,8 +122,8 @@ class RecordedTimes {
     return std::min(static_cast<double>(sum_ns) / whole, 1.0);
   }
 
-  /// What is neither replayed nor dropped. With those it is the whole: an older benchmark's
-  /// remainder, of which nothing tells what it is, has a row of its own.
+  /// The time that is neither replayed nor dropped; the three add up to the whole. The remainder of
+  /// an older benchmark, which says nothing of its origin, has a row of its own.
   [[nodiscard]] std::vector<et_schema::TimeShare> others() const {
     std::vector<et_schema::TimeShare> rows;
     if (whole_ns_ == 0) {
@@ -147,9 +147,11 @@ class RecordedTimes {
 
   std::int64_t exact_ns = 0;
   std::int64_t substituted_ns = 0;
-  std::int64_t not_applicable_ns = 0;  ///< not of the step, on this target
-  std::int64_t dropped_ns = 0;         ///< dropped, or a stand-in that does other work
-  std::int64_t filtered_ns = 0;        ///< left out by the replay's own filters
+  /// Instructions that are not part of the step on this target.
+  std::int64_t not_applicable_ns = 0;
+  /// Instructions that are dropped, or have a stand-in that does other work.
+  std::int64_t dropped_ns = 0;
+  std::int64_t filtered_ns = 0;  ///< instructions that the replay's own filters leave out
 
  private:
   bool on_device_;

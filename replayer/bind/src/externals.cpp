@@ -31,7 +31,7 @@ bool is_index(const Slot& slot) {
   return slot.value && et_schema::range_of(*slot.value);
 }
 
-/// At most one dimension of more than one element.
+/// Whether at most one dimension has more than one element.
 bool is_flat(const Slot& layout) {
   return std::ranges::count_if(layout.sizes, [](std::int64_t size) { return size > 1; }) < 2;
 }
@@ -95,7 +95,8 @@ void Externals::add(const std::vector<SlotId>& slots) {
   externals_.insert(externals_.end(), added.begin(), added.end());
 }
 
-/// Parts of a storage that have a rule of their own, though no instruction has them as a tensor.
+/// Adds parts of a storage that have a rule of their own, though no instruction has them as a
+/// tensor.
 void Externals::add_parts(std::vector<Tensor>& added) {
   for (SlotId slot = 0; slot < program_.slots.size(); ++slot) {
     const Slot& layout = program_.slots[slot];
@@ -159,7 +160,7 @@ void Externals::remember(const BoundProgram& bound) {
   };
   std::for_each(bound.written.begin(), bound.written.end(), keep);
   for (const Step& step : bound.steps) {
-    // What a function of ours or a communication writes is not told by a schema.
+    // A schema does not tell what a substitute or a communication writes.
     if (step.kind == StepKind::kSubstitute || step.kind == StepKind::kStart) {
       for_each_slot(step.source->args, keep);
     }
@@ -168,7 +169,7 @@ void Externals::remember(const BoundProgram& bound) {
 
 c10::Storage Externals::copy_of(StorageId storage) const {
   const c10::Storage& memory = memory_[storage]->storage;
-  // On the device where it has room, so that restoring does not cross the bus.
+  // The copy lies on the device if there is room, so that restoring does not cross the bus.
   c10::Storage copy = device_block(memory.device(), memory.nbytes());
   if (!copy) {
     copy = map_storage(memory.nbytes());
@@ -177,7 +178,7 @@ c10::Storage Externals::copy_of(StorageId storage) const {
   return copy;
 }
 
-/// Memory that takes the turn of page-locked memory is page-locked too.
+/// Memory for a variant; it is page-locked if the memory that it replaces is.
 c10::Storage Externals::variant_of(StorageId storage) const {
   const et_schema::Storage& recorded = program_.storages[storage];
   if (!is_page_locked(recorded, device_)) {
@@ -208,7 +209,7 @@ void Externals::draw_variants() {
   }
   variants_.clear();
   for (const auto& [storage, tensors] : indices) {
-    // Which rows a mapped table needs was seeded for the first values alone.
+    // The rows that a mapped table needs were seeded for the first values only.
     if (others[storage] || has_mapped_ || memory_bytes(*memory_[storage]) == 0) {
       continue;
     }
@@ -234,7 +235,7 @@ void Externals::vary(std::size_t number) {
     const c10::Storage& memory = memory_[variants.storage]->storage;
     const c10::Storage& waiting = variants.contents[next];
     if (memory.device().is_cpu()) {
-      // Memory that has waited, as another batch's has; a copy would come out of the cache.
+      // The memory takes its turn as another batch's would; a copy would come out of the cache.
       waiting.set_data_ptr(memory.set_data_ptr(waiting.set_data_ptr({})));
       std::swap(variants.contents[variants.present], variants.contents[next]);
     } else {
@@ -395,10 +396,10 @@ void Externals::fill(const Tensor& tensor) const {
 }
 
 void Externals::fill_in_order(const std::vector<Tensor>& tensors) const {
-  // Where layouts of one storage overlap, one whose rule asks for something has the last word, and
-  // before it the one that the program met first: a weight has its own fan-in, not that of the
-  // transposed view which a backward pass reads. A flat one (FSDP gathers its weights so) has no
-  // fan-in to tell.
+  // Where layouts of one storage overlap, a layout whose rule asks for something comes last and so
+  // wins; before it comes the layout that the program met first. So a weight has its own fan-in,
+  // not that of the transposed view that a backward pass reads. A flat layout (FSDP gathers its
+  // weights so) has no fan-in.
   const auto fill_default = [&](const Tensor& tensor, bool flat) {
     const Slot& layout = program_.slots[tensor.slot];
     if (!layout.value && is_flat(layout) == flat) {

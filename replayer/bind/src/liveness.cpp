@@ -15,7 +15,7 @@ using et_schema::SlotId;
 using et_schema::SlotUse;
 using et_schema::StepDeaths;
 
-/// Results that are read later, or held, stay; the others are not stored at all.
+/// Keeps results that are read later, or held; other results are not stored at all.
 void keep_read_results(const StepDeaths& deaths, std::size_t at, BoundProgram& bound,
                        std::vector<std::vector<StoredResult>>& stored) {
   const IndexRange range = bound.steps[at].stored;
@@ -27,9 +27,9 @@ void keep_read_results(const StepDeaths& deaths, std::size_t at, BoundProgram& b
   }
 }
 
-/// A slot that dies with this step is given away on the stack where it stands there once and alone;
-/// then the operator itself frees it as early as its original did. Returns false where it must be
-/// dropped after the step.
+/// Gives a slot that dies with this step away on the stack, if it is there only once; then the
+/// operator itself frees it as early as its original did. False if it must be dropped after the
+/// step.
 bool give_away(const Step& step, SlotId slot, BoundProgram& bound) {
   StackEntry* only = nullptr;
   for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
@@ -54,12 +54,12 @@ bool give_away(const Step& step, SlotId slot, BoundProgram& bound) {
   return true;
 }
 
-/// The slots to drop after a step: those it does not consume itself.
+/// The slots to drop after a step: those that the step does not consume itself.
 std::vector<SlotId> slots_to_drop(const Step& step, const StepDeaths& deaths, BoundProgram& bound) {
   std::vector<SlotId> dropped;
   if (step.kind == StepKind::kGive || step.kind == StepKind::kAlias ||
       step.kind == StepKind::kStart) {
-    dropped = deaths.unread;  // these put the tensor there whether it is read or not
+    dropped = deaths.unread;  // these steps put the tensor there whether it is read or not
   }
   for (const SlotId slot : deaths.last_reads) {
     if (!give_away(step, slot, bound)) {

@@ -55,7 +55,8 @@ OperatorPlan OperatorPlanner::plan_call(const Instruction& instruction) {
 OperatorPlan OperatorPlanner::plan_substitute(const Instruction& instruction) {
   OperatorPlan plan;
   if (instruction.kind == InstructionKind::kNative) {
-    // The gradients, the forward operator's arguments, and what was allocated below the label.
+    // These are the gradients, the forward operator's arguments, and what was allocated below the
+    // label.
     plan_untyped_list(instruction, 0, plan);
     if (instruction.args.size() > 1) {
       if (const auto* forward = std::get_if<Argument::List>(&instruction.args[1].value)) {
@@ -81,7 +82,7 @@ void OperatorPlanner::plan_untyped_list(const Instruction& instruction, std::siz
   }
 }
 
-/// Boxes arguments by the recorded schema, which a substitute expects.
+/// Boxes arguments by the recorded schema, which substitutes expect.
 void OperatorPlanner::plan_recorded(const Instruction& instruction,
                                     const std::vector<Argument>& arguments, OperatorPlan& plan) {
   const c10::FunctionSchema* schema =

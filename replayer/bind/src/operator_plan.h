@@ -16,21 +16,21 @@
 
 namespace understudy::replayer {
 
-/// What one operator's step is made of.
+/// The parts of one operator's step.
 struct OperatorPlan {
   std::optional<c10::OperatorHandle> handle;  ///< through the dispatcher; none: by a substitute
   std::vector<PlannedArgument> arguments;     ///< the stack, from the bottom
   std::vector<et_schema::SlotId> written;     ///< slots that it writes in place
 };
 
-/// Plans the calls of a program's operators. Schemas are read and matched once each.
+/// Plans the calls of a program's operators. Each schema is read and matched once.
 class OperatorPlanner {
  public:
-  /// `losses` gets what boxing had to repair.
+  /// `losses` counts what boxing had to repair.
   OperatorPlanner(const Decisions& decisions, et_schema::Losses& losses)
       : decisions_(decisions), losses_(losses) {}
 
-  /// Throws BoxFailure where a recorded argument does not fit.
+  /// Throws BoxFailure if a recorded argument does not fit.
   [[nodiscard]] OperatorPlan plan_call(const et_schema::Instruction& instruction);
   [[nodiscard]] OperatorPlan plan_substitute(const et_schema::Instruction& instruction);
 
@@ -40,7 +40,7 @@ class OperatorPlanner {
   void plan_untyped_list(const et_schema::Instruction& instruction, std::size_t argument,
                          OperatorPlan& plan);
   [[nodiscard]] BoxContext context(const et_schema::Instruction& instruction) const;
-  /// Null where this LibTorch cannot read the text.
+  /// The parsed schema; null if this LibTorch cannot read the text.
   const c10::FunctionSchema* recorded_schema(const std::string& text);
   const MatchResult& match(const et_schema::Instruction& instruction);
 

@@ -75,7 +75,7 @@ void StepList::add_missing(const std::vector<SlotId>& slots) {
     if (available_[slot]) {
       continue;
     }
-    // A view of its storage, if another slot holds that.
+    // It becomes a view of its storage if another slot holds that.
     const std::optional<SlotId> base = holder_[program_.slots[slot].storage];
     if (base && has_memory(slot) && has_memory(*base)) {
       add_alias(nullptr, *base, slot);

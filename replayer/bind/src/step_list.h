@@ -11,7 +11,7 @@
 
 namespace understudy::replayer {
 
-/// The steps of a bound program in order, and which slots hold a tensor at its end so far.
+/// The steps of a bound program in order, and the slots that hold a tensor at its end so far.
 class StepList {
  public:
   /// `available`: the slots that hold a tensor before the first step, besides the externals. Steps
@@ -19,23 +19,24 @@ class StepList {
   StepList(const et_schema::Program& program, std::vector<bool> available, BoundProgram& bound);
 
   void add(Step step, et_schema::SlotUse use);
-  /// `to` becomes its layout on the storage of `from`. `instruction` may be null, as in add_give().
+  /// `to` becomes a view with its own layout on the storage of `from`. `instruction` may be null,
+  /// as in add_give().
   void add_alias(const et_schema::Instruction* instruction, et_schema::SlotId from,
                  et_schema::SlotId to);
   /// The slot becomes a tensor that was made before the run.
   void add_give(const et_schema::Instruction* instruction, et_schema::SlotId slot);
   void add_joins(const std::vector<std::uint32_t>& comms);
-  /// Makes the slots that are read although no instruction has made them: their maker was filtered
-  /// out, or is a view in a body that was recorded without it.
+  /// Makes slots that are read although no instruction has made them: their maker was filtered out,
+  /// or it is a view in a body that was recorded without it.
   void add_missing(const std::vector<et_schema::SlotId>& slots);
 
   [[nodiscard]] bool is_available(et_schema::SlotId slot) const { return available_[slot]; }
-  /// Sparse tensors have no memory that a view could share, and empty ones none at all.
+  /// Whether a slot has memory that a view can share. Sparse tensors and empty ones do not.
   [[nodiscard]] bool has_memory(et_schema::SlotId slot) const;
 
   /// By step.
   [[nodiscard]] const std::vector<et_schema::SlotUse>& uses() const { return uses_; }
-  /// Externals that a step reads.
+  /// The externals that a step reads.
   [[nodiscard]] const std::set<et_schema::SlotId>& externals() const { return externals_; }
   [[nodiscard]] const std::set<et_schema::SlotId>& given() const { return given_; }
 

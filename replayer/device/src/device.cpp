@@ -27,7 +27,7 @@ namespace {
                                                                     .hint = std::move(hint)});
 }
 
-/// A CUDA device without an index: the one of this rank.
+/// The device of a text. A CUDA device without an index is that of this rank.
 std::optional<c10::Device> parse(const std::string& text) {
   if (text == "cpu") {
     return c10::Device(c10::kCPU);
@@ -64,14 +64,14 @@ void load_cuda(const std::string& text) {
   }
 }
 
-/// A function of CUDA's runtime or of LibTorch's half for it: they are in the process once a device
-/// is open, and nowhere to link against. Null where it is not known by this name.
+/// A function of CUDA's runtime or of LibTorch's CUDA library. Both are in the process once a
+/// device is open, but are not linked. Null if there is no function of this name.
 template <typename Function>
 Function* loaded_function(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
-/// Calls one of the runtime, with these parameters, that has to be there and to succeed.
+/// Calls a function of the runtime, which must exist and succeed.
 template <typename... Parameters>
 void call_runtime(const char* name, std::type_identity_t<Parameters>... arguments) {
   auto* const function = loaded_function<int(Parameters...)>(name);
@@ -80,20 +80,20 @@ void call_runtime(const char* name, std::type_identity_t<Parameters>... argument
   TORCH_CHECK(status == 0, name, " failed with status ", status, " of CUDA's runtime");
 }
 
-/// Memory that CUDA's runtime gave, apart from the allocator's.
+/// Frees memory that CUDA's runtime gave, which the allocator does not know.
 void free_block(void* block) {
   loaded_function<int(void*)>("cudaFree")(block);
 }
 
-/// The runtime keeps the error of a call that failed, and LibTorch would find it after its next
-/// kernel and take it for that kernel's.
+/// Clears the error of a call that failed. The runtime keeps it, and LibTorch would find it after
+/// its next kernel and take it for that kernel's.
 void forget_error() {
   if (auto* const get = loaded_function<int()>("cudaGetLastError")) {
     static_cast<void>(get());
   }
 }
 
-/// LibTorch's words; empty where it knows no reason.
+/// LibTorch's reason why there is no GPU; empty if it knows none.
 std::string why_no_gpu() {
   auto* const count =
       loaded_function<c10::DeviceIndex()>("_ZN3c104cuda28device_count_ensure_non_zeroEv");
@@ -232,7 +232,8 @@ bool hold_stream(c10::Device device, double ms) {
   if (!device.is_cuda()) {
     return false;
   }
-  // LibTorch's kernel that spins for so many clocks of a multiprocessor (ATen/cuda/Sleep.h).
+  // This is LibTorch's kernel that spins for a number of clocks of a multiprocessor
+  // (ATen/cuda/Sleep.h).
   static auto* const sleep = loaded_function<void(std::int64_t)>("_ZN2at4cuda5sleepEl");
   if (sleep == nullptr) {
     return false;

@@ -14,7 +14,8 @@ namespace {
 
 using et_schema::GpuState;
 
-/// Why a GPU runs below the clock it was set to. Idling and a clock that somebody set are none.
+/// Reasons why a GPU runs below the clock it was set to. Idling, or a clock that the user set, is
+/// no such reason.
 constexpr std::array<std::string_view, 6> kHeldDown = {
     "sw_power_cap",        "hw_slowdown",         "sync_boost",
     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"};

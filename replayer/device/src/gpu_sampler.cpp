@@ -15,7 +15,7 @@ void include_most(std::optional<double>& most, const std::optional<double>& valu
   most = most && value ? std::max(*most, *value) : most ? most : value;
 }
 
-/// Of so many values, this one included.
+/// Includes `value` in the mean of `count` values.
 void include_in_mean(std::optional<double>& mean, std::uint64_t& count,
                      const std::optional<double>& value) {
   if (value) {

@@ -34,7 +34,8 @@ std::optional<bool> parse_switch(const std::string& text) {
   return text == "on" ? std::optional(true) : text == "off" ? std::optional(false) : std::nullopt;
 }
 
-/// One setting: how it reads now, and how it is set; set() is false of a value it does not know.
+/// One setting, with functions to read it and to set it; set() is false for a value it does not
+/// know.
 struct Setting {
   std::string_view name;
   std::function<std::string()> get;
@@ -79,7 +80,7 @@ Setting reduction(std::string_view name, at::CuBLASReductionOption (at::Context:
           }};
 }
 
-/// The precision of float32 by library and operator, which newer versions of LibTorch have.
+/// The precision of float32 by library and operator; newer versions of LibTorch have it.
 Setting precision(std::string_view name, at::Float32Backend backend, at::Float32Op op) {
   return {name,
           [backend, op] {
@@ -119,7 +120,7 @@ bool set_benchmark_limit(const std::string& text) {
 constexpr std::array<std::string_view, at::num_sdp_backends> kAttentions = {
     "math", "flash", "mem_efficient", "cudnn", "overrideable"};  // by at::SDPBackend
 
-/// The backends of attention, the one that is tried first in front.
+/// The backends of attention, in the order in which they are tried.
 std::string attention_priority() {
   std::string text;
   for (const at::SDPBackend backend : at::globalContext().sDPPriorityOrder()) {
@@ -164,7 +165,8 @@ bool set_blas_library(const std::string& text) {
   return found != kBlasLibraries.end();
 }
 
-/// In the order in which they are set: the matmul precision's legacy name before those by library.
+/// All settings in the order in which they are set: the matmul precision's legacy name comes before
+/// those by library.
 const std::vector<Setting>& all_settings() {
   using at::Context;
   using at::Float32Backend;
@@ -212,7 +214,7 @@ const std::vector<Setting>& all_settings() {
       {"sdp.priority", attention_priority, set_attention_priority},
       {"blas_library", blas_library, set_blas_library},
       {"deterministic_algorithms", deterministic_algorithms, set_deterministic_algorithms},
-      // The user's --threads decides.
+      // --threads decides this one.
       {"threads", [] { return std::to_string(at::get_num_threads()); },
        [](const std::string&) { return true; }}};
   return kSettings;
@@ -222,7 +224,8 @@ std::string beside(const std::string& now, const std::string& recorded) {
   return now == recorded ? now : fmt::format("{}, recorded {}", now, recorded);
 }
 
-/// LibTorch refuses to read or set one of two names for the same where the other was used.
+/// Sets or checks a setting. LibTorch refuses to read or set one of two names for the same thing if
+/// the other name was used.
 std::string apply(const Setting& setting, const std::string& recorded) {
   try {
     if (!setting.set(recorded)) {

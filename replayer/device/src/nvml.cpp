@@ -14,7 +14,7 @@ namespace {
 
 using et_schema::GpuState;
 
-// NVML's interface as far as it is used, by its documentation: the toolkit brings no nvml.h.
+// NVML's interface as far as it is used, by its documentation: the toolkit has no nvml.h.
 using NvmlDevice = struct NvmlDeviceRecord*;
 using NvmlStatus = int;
 constexpr NvmlStatus kSuccess = 0;
@@ -25,7 +25,7 @@ constexpr unsigned kTextBytes = 96;  // of a name or version, NVML_DEVICE_NAME_V
 
 constexpr double kMilli = 1e-3;
 
-/// nvmlFieldValue_t.
+/// NVML's nvmlFieldValue_t.
 struct FieldValue {
   unsigned field = 0;
   unsigned scope = 0;
@@ -138,7 +138,7 @@ struct GpuMonitor::Library {
     }
   }
 
-  /// An instance of a GPU has neither clocks nor power of its own.
+  /// Opens the GPU. An instance of one (MIG) has neither clocks nor power of its own.
   [[nodiscard]] NvmlStatus open(const std::string& pci_bus_id, const std::string& uuid) {
     if (by_uuid != nullptr && !uuid.empty()) {
       if (by_uuid(("GPU-" + uuid).c_str(), &device) == kSuccess) {
@@ -153,7 +153,7 @@ struct GpuMonitor::Library {
     return pci_bus_id.empty() ? by_index(0, &device) : by_bus_id(pci_bus_id.c_str(), &device);
   }
 
-  /// In milliwatts.
+  /// Power in milliwatts.
   [[nodiscard]] std::optional<double> instant_power() const {
     FieldValue power{.field = kInstantPower};
     if (field_values == nullptr || field_values(device, 1, &power) != kSuccess ||
@@ -163,7 +163,7 @@ struct GpuMonitor::Library {
     return static_cast<double>(power.value.as_unsigned);
   }
 
-  /// A figure of the device, where the function is there and knows it.
+  /// A figure of the device, if the function exists and knows it.
   template <typename Number>
   [[nodiscard]] std::optional<double> figure(NvmlStatus (*function)(NvmlDevice, Number*)) const {
     Number value = 0;
@@ -172,7 +172,7 @@ struct GpuMonitor::Library {
     }
     return static_cast<double>(value);
   }
-  /// The same of one of several clocks or sensors.
+  /// The same for one of several clocks or sensors.
   [[nodiscard]] std::optional<double> figure(NvmlStatus (*function)(NvmlDevice, int, unsigned*),
                                              int kind) const {
     unsigned value = 0;
@@ -206,7 +206,7 @@ GpuMonitor::GpuMonitor(const std::string& library, const std::string& pci_bus_id
   library_->has_instant_power = library_->instant_power().has_value();
 }
 
-// The library stays loaded: others in the process may use it.
+// The library stays loaded, since other code in the process may use it.
 GpuMonitor::~GpuMonitor() {
   library_->shutdown();
 }

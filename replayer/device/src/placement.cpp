@@ -22,7 +22,7 @@ using et_schema::Program;
 
 constexpr Device kAccelerator{DeviceType::kCuda, 0};
 
-/// By storage: it stays on the CPU.
+/// Finds the storages that stay on the CPU.
 void find_host_storages(const Program& program, const std::vector<Instruction>& instructions,
                         std::vector<bool>& on_host) {
   for (const Instruction& instruction : instructions) {
@@ -49,7 +49,7 @@ void move_arguments(std::vector<Argument>& arguments) {
         device->device = kAccelerator;
       }
     } else if (const auto* text = std::get_if<std::string>(&argument.value); text != nullptr) {
-      if (*text == "cpu") {  // a device of traces that write it as text
+      if (*text == "cpu") {  // in traces that write the device as a text
         argument.value = Argument::DeviceRef{kAccelerator};
       }
     } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
@@ -58,7 +58,7 @@ void move_arguments(std::vector<Argument>& arguments) {
   }
 }
 
-/// What the host keeps is made there.
+/// Whether the instruction makes tensors that the host keeps, so that it must make them there.
 bool makes_host_tensors(const Program& program, const Instruction& instruction,
                         const std::vector<bool>& on_host) {
   bool any = false;
@@ -70,7 +70,7 @@ bool makes_host_tensors(const Program& program, const Instruction& instruction,
   return any && all;
 }
 
-/// Only the host's memory can be page-locked.
+/// Removes a request for page-locked memory: only the host's memory can be page-locked.
 void leave_unpinned(const Program& program, Instruction& instruction) {
   const int at = instruction.schema
                      ? et_schema::argument_index(program.schemas[*instruction.schema], "pin_memory")
@@ -83,7 +83,7 @@ void leave_unpinned(const Program& program, Instruction& instruction) {
   }
 }
 
-/// A factory makes its tensor on the CPU where it is not told otherwise.
+/// Sets a factory's device; without one it makes its tensor on the CPU.
 void tell_device(const Program& program, Instruction& instruction) {
   if (!instruction.schema) {
     return;

@@ -15,7 +15,7 @@ namespace {
 using LaunchFunction = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                            unsigned, void*, void**, void**);
 
-/// Null where the driver lacks one of the functions, or does not take the kernels.
+/// The kernels; null if the driver lacks one of the functions, or does not accept the kernels.
 struct SpanKernels {
   void* note = nullptr;
   void* wait = nullptr;

@@ -34,7 +34,7 @@ std::string date_utc() {
   return {text, length};
 }
 
-/// GCC's version text is a bare number; Clang's names it.
+/// The compiler's name and version; GCC's version text is a bare number, Clang's has the name.
 std::string compiler() {
 #ifdef __clang__
   return __VERSION__;

@@ -18,7 +18,7 @@ namespace {
                                                        .hint = std::move(hint)});
 }
 
-/// Whether NCCL is to move what lies on the device.
+/// Whether NCCL moves tensors that lie on the device.
 bool wants_nccl(const et_schema::Bench& bench, backends::Backend& backend,
                 const ReplayOptions& options, bool is_shared) {
   const bool is_asked = options.comms == CommsPath::kNccl;

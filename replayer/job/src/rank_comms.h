@@ -12,30 +12,30 @@
 
 namespace understudy::replayer {
 
-/// What a rank communicates by.
+/// The backends and groups through which a rank communicates.
 class RankComms {
  public:
-  /// Of rank `rank` of the benchmark on `device`. All ranks of `backend` call it together. Throws
-  /// Error (usage): NCCL was asked for where it cannot be had, or is missing.
+  /// For rank `rank` of the benchmark on `device`. All ranks of `backend` call it together. Throws
+  /// Error (usage): NCCL was asked for and cannot be used here, or is missing.
   RankComms(const et_schema::Bench& bench, int rank, backends::Backend& backend,
             const ReplayOptions& options, c10::Device device);
 
   [[nodiscard]] backends::Communicator& communicator() { return *used_; }
   void set_time_limit(double seconds);
-  /// For the report: "nccl", "host", "host (ranks share a GPU)", "local" (one rank alone, within
-  /// the memory of its device); empty on a CPU.
+  /// The path for the report: "nccl", "host", "host (ranks share a GPU)", "local" (a single rank,
+  /// within the memory of its device); empty on a CPU.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// What moves tensors from GPU to GPU; null where nothing does.
+  /// The communicator that moves tensors from GPU to GPU; null if there is none.
   [[nodiscard]] const backends::DeviceCommunicator* devices() const { return devices_.get(); }
 
  private:
-  /// From GPU to GPU.
+  /// Connects GPU to GPU.
   void connect(backends::Backend& backend, const ReplayOptions& options, c10::Device device);
-  /// What would have been received is moved within this rank.
+  /// Moves within this rank what would have been received.
   void use_local(const et_schema::Bench& bench, int rank, const ReplayOptions& options,
                  c10::Device device);
 
-  c10::Storage staging_;  ///< of local_, so before it
+  c10::Storage staging_;  ///< local_ uses it, so it comes before
   std::unique_ptr<backends::Backend> local_;
   std::unique_ptr<backends::DeviceCommunicator> devices_;
   backends::Communicator* used_ = nullptr;

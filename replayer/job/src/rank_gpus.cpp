@@ -12,7 +12,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// A place "HOST ID" that most ranks have, and how many have it.
+/// The place "HOST ID" that most ranks have, and how many have it.
 std::pair<std::string, int> most_crowded(backends::Job& job, const std::string& id) {
   std::map<std::string, int> ranks;
   std::pair<std::string, int> most;

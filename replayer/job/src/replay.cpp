@@ -60,7 +60,7 @@ std::vector<BoundGroup> make_groups(const Bench& bench, backends::Communicator& 
   return groups;
 }
 
-/// The cores that this rank can have to itself.
+/// The number of cores that this rank can have to itself.
 int share_of_cores(backends::Job& job) {
   const std::vector<std::string> hosts = job.all_gather_text(job.host());
   const auto here = std::count(hosts.begin(), hosts.end(), job.host());
@@ -68,7 +68,7 @@ int share_of_cores(backends::Job& job) {
   return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
 }
 
-/// Page faults that an iteration is to meet; none: as they come.
+/// Page faults that an iteration is to meet; nothing: they are not controlled.
 std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
                                            const ReplayOptions& options) {
   if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
@@ -78,8 +78,8 @@ std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
   if (!recorded || !program.profile) {
     return std::nullopt;
   }
-  // As fast as it goes, operators are held against those of the profiled steps; with the original's
-  // gaps, iterations against the steps that nothing observed.
+  // As fast as it goes, operators are compared with those of the profiled steps; with the
+  // original's gaps, iterations are compared with the unprofiled steps.
   const et_schema::RecordedProfile& profile = *program.profile;
   const std::optional<std::int64_t>& faults =
       options.pace.kind == Pace::Kind::kAsap && profile.profiled_minor_faults
@@ -100,8 +100,7 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
   return measure;
 }
 
-/// What the linked profile tells of the original step, and of those of its operators that are
-/// replayed.
+/// The original step by the linked profile, and the part of it that is replayed.
 et_schema::OriginalStep original_step(const et_schema::Program& program,
                                       const Decisions& decisions) {
   et_schema::OriginalStep original;
@@ -122,7 +121,7 @@ et_schema::OriginalStep original_step(const et_schema::Program& program,
   return original;
 }
 
-/// The type of floating results that nothing else tells, while it lives.
+/// While it lives, results whose floating type nothing else decides have this type.
 class DefaultDtype {
  public:
   explicit DefaultDtype(at::ScalarType dtype) : before_(c10::get_default_dtype()) {
@@ -175,8 +174,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.versions["torch"] = TORCH_VERSION;
   count_cpu_allocations();
 
-  // The backward operators are in the program. Grad mode stays on, as it was in training: some
-  // operators keep what their backward needs only then (recurrent layers their workspace).
+  // The program includes the backward operators. Grad mode stays on, as it was in training: some
+  // operators keep what their backward needs only in that mode (recurrent layers their workspace).
   const at::AutoGradMode grad_mode(true);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
 
@@ -196,7 +195,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();
   }
-  // Of Open MPI: whether ranks that wait leave their core to others (scripts/mpirun).
+  // This setting of Open MPI decides whether waiting ranks leave their core to others
+  // (scripts/mpirun).
   if (const char* yields = std::getenv("OMPI_MCA_mpi_yield_when_idle");
       yields != nullptr && backend.world_size() > 1) {
     run.settings["mpi_yield_when_idle"] = yields;
@@ -211,7 +211,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
               options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order, device,
               options.monitor);
 
-  // LibTorch, MPI, CUDA and the groups of ranks are open.
+  // By now LibTorch, MPI, CUDA and the groups of ranks are open.
   const bool has_company = backend.world_size() > 1 || device.is_cuda();
   run.settings["sandbox"] =
       enter_sandbox(options.sandbox, {.outputs = options.outputs, .opens_sockets = has_company});

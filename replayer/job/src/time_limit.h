@@ -6,9 +6,10 @@
 
 namespace understudy::replayer {
 
-/// Seconds for which a rank that others wait for may not get on: many iterations of the slowest
-/// rank, by its first one and by what pace and a planted slowdown add to it; and in any case a
-/// minute, for what a machine does beside. All ranks of the job ask at once, and get the same.
+/// Seconds for which a rank that others wait for may make no progress: many iterations of the
+/// slowest rank, judged by its first one and by what pace and a planted slowdown add to it, and at
+/// least a minute, for other work of the machine. All ranks of the job call it together and get the
+/// same.
 [[nodiscard]] double default_time_limit_s(const et_schema::Program& program,
                                           const ReplayOptions& options, double first_iteration_ms,
                                           backends::Job& job);

@@ -1,6 +1,6 @@
-// The counting allocator of the replay as a library of C functions, so that a Python program's
-// tensors are counted by the same code. Python loads it with ctypes, after torch and before the
-// program allocates its first tensor.
+// The replay's counting allocator as a library of C functions, so that the same code counts a
+// Python program's tensors. Python loads it with ctypes, after torch and before the program
+// allocates its first tensor.
 
 #include "replayer/memory/memory.h"
 

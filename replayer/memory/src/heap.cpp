@@ -12,9 +12,9 @@
 namespace understudy::replayer {
 namespace {
 
-/// Of the difference between wanted and seen faults, what one iteration makes up for.
+/// The share of the difference between wanted and seen faults that one iteration corrects.
 constexpr double kCorrection = 0.5;
-/// Shares that differ by less are alike.
+/// Shares that differ by less count as equal.
 constexpr double kShareStep = 0.25;
 
 }  // namespace
@@ -60,7 +60,7 @@ void HeapPages::end_learning() {
   heap_.end();
   blocks_ = heap_.learnt();
   std::ranges::stable_sort(blocks_, std::greater<>(), [this](const Block& block) {
-    // High blocks that were seen not to fault are not the likeliest.
+    // A high block that did not fault in the original is not a likely one.
     const bool by_address = !counted_ || block.fault_share > 0;
     return std::tuple(std::lround(block.fault_share / kShareStep),
                       by_address && block.address.has_value(),

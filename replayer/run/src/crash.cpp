@@ -14,9 +14,10 @@ namespace understudy::replayer {
 namespace {
 
 constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-constexpr std::size_t kStackBytes = 64 * 1024;  // of the handler: a stack may be what ran over
+// For the handler, since the crash may be a stack overflow.
+constexpr std::size_t kStackBytes = 64 * 1024;
 
-/// Only what a signal handler may call.
+/// Writes a text; only with calls that a signal handler may make.
 void say(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
@@ -28,7 +29,7 @@ void say(std::string_view text) {
 }
 
 void say_number(std::uint64_t number) {
-  std::array<char, 20> digits{};  // of 2^64
+  std::array<char, 20> digits{};  // enough for 2^64
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   say({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }

@@ -15,8 +15,8 @@
 namespace understudy::replayer {
 namespace {
 
-/// As in capture/understudy_capture/host_probe.py. A change of these, or of the program, makes
-/// another kind.
+/// These are the values of capture/understudy_capture/host_probe.py. If they or the program change,
+/// the probe needs another name.
 constexpr const char* kName = "torchscript-1";
 constexpr std::int64_t kRounds = 400;
 constexpr int kRuns = 3;
@@ -53,7 +53,7 @@ double HostProbe::measure_us() {
   double call_us = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kRuns; ++i) {
     whole_us = std::min(whole_us, program_->run_us(kRounds));
-    call_us = std::min(call_us, program_->run_us(0));  // another language's caller takes longer
+    call_us = std::min(call_us, program_->run_us(0));  // a caller in another language takes longer
   }
   return whole_us - call_us;
 }

@@ -18,18 +18,19 @@ namespace {
 
 using et_schema::DeviceWait;
 
-constexpr double kMicro = 1e-3;  // of a nanosecond
+constexpr double kMicro = 1e-3;  // microseconds in a nanosecond
 constexpr double kMilli = 1e-6;
 constexpr double kMedian = 0.5;
 constexpr double kHigh = 0.99;
 
-/// Less is no lateness that a step would show.
+/// A smaller delay would not show in a step.
 constexpr std::int64_t kLeastLateNs = 1000;
 
-/// A sleep ends so much too late at most on a free core (timer slack, waking up).
+/// On a free core a sleep ends at most this much too late (timer slack, waking up).
 constexpr std::chrono::nanoseconds kSleepError{200'000};
 
-/// Aliases and tensors handed out are no operators, and a wait's time is its collective's.
+/// Whether a step is paced. Aliases and tensors that are handed out are no operators, and a wait's
+/// time is its collective's.
 bool is_paced(const Step& step) {
   return step.source != nullptr && step.source->timing.has_value() &&
          (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute ||
@@ -59,22 +60,22 @@ PaceClock& steady_pace_clock() {
   return clock;
 }
 
-/// Recorded time of one thread's operators that is in none of them.
+/// The time of one thread's recorded operators that lies in none of them.
 class Pacer::Gaps {
  public:
   explicit Gaps(std::span<const DeviceWait> waits) : waits_(waits) {}
 
   struct Gap {
     std::int64_t host_ns = 0;
-    std::int64_t wait_ns = 0;       ///< of the original's for its device, all in the gap
-    std::uint64_t waits = 0;        ///< so many
-    std::optional<Wait> wait = {};  ///< they are replayed as one, where the first was
+    std::int64_t wait_ns = 0;  ///< time in which the original waited for its device, all in the gap
+    std::uint64_t waits = 0;   ///< the number of these waits
+    std::optional<Wait> wait = {};  ///< they are replayed as one wait, at the place of the first
   };
-  /// Before what begins then.
+  /// The gap before what begins at `begin_ns`.
   [[nodiscard]] Gap before(std::int64_t begin_ns) {
     Gap gap;
     while (!waits_.empty() && waits_.front().start_ns < last_end_ns_) {
-      waits_ = waits_.subspan(1);  // a part of an operator
+      waits_ = waits_.subspan(1);  // it is a part of an operator
     }
     for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
       const DeviceWait& wait = waits_.front();
@@ -95,7 +96,7 @@ class Pacer::Gaps {
     last_end_ns_ = std::max(last_end_ns_, timing.start_ns + timing.host_ns);
   }
 
-  std::int64_t gaps_ns = 0;  ///< Σ handed out
+  std::int64_t gaps_ns = 0;  ///< Σ of the gaps that were returned
   std::int64_t waits_ns = 0;
 
  private:
@@ -104,7 +105,7 @@ class Pacer::Gaps {
 };
 
 /// When the device work of the steps so far ended in the original, as far as issue times and
-/// durations tell: each stream does one thing after the other.
+/// durations tell. Each stream does one thing after the other.
 class Pacer::RecordedWork {
  public:
   void add(std::size_t step, const et_schema::Timing& timing) {
@@ -114,7 +115,7 @@ class Pacer::RecordedWork {
       ends_.push_back({step, stream_ns});
     }
   }
-  /// The step whose work ended when a wait did: the profile does not say where its event was
+  /// The step whose work ended when a wait did. The profile does not say where the wait's event was
   /// recorded.
   [[nodiscard]] std::optional<std::size_t> ended_at(std::int64_t time_ns) const {
     const auto nearest = std::ranges::min_element(
@@ -138,7 +139,7 @@ Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, Pacer
       factor_(options_.pace.factor) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
   RecordedWork work;
-  // The profile does not say what others than the step's own thread waited for.
+  // The profile says only what the step's own thread waited for.
   Gaps of_caller(program.profile->device_waits);
   std::map<std::uint64_t, Gaps> of_threads;
   for (const std::uint64_t thread : options_.own_threads) {

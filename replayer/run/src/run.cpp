@@ -25,7 +25,8 @@ using et_schema::SlotId;
 
 namespace {
 
-constexpr std::size_t kStackRoom = 64;  // arguments of the largest operators known, twice
+// Room for twice the arguments of the largest known operators.
+constexpr std::size_t kStackRoom = 64;
 
 void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tensor) {
   if (list.optional) {
@@ -35,12 +36,12 @@ void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tenso
   }
 }
 
-/// As its call has it: on the device, or in host memory, where it is moved and back.
+/// Moves a tensor to where its call has it: to the device, or to host memory and later back.
 at::Tensor placed(const at::Tensor& tensor, const backends::Call& call, c10::Device device) {
   return tensor.to(call.memory == DeviceType::kCuda ? device : c10::Device(c10::kCPU)).contiguous();
 }
 
-/// All that the call reads and writes.
+/// All slots that the call reads and writes.
 std::vector<SlotId> slots_of(const BoundComm& comm) {
   std::vector<SlotId> slots = comm.inputs;
   slots.insert(slots.end(), comm.outputs.begin(), comm.outputs.end());
@@ -164,14 +165,14 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
   const at::Tensor& base = slots_[from];
   const Slot& layout = program_.slots[step.index];
   const Slot& recorded = program_.slots[from];
-  // Where the storage is another one than recorded, the base may begin elsewhere in it.
+  // If the storage is another one than recorded, the base may begin elsewhere in it.
   const std::int64_t offset = recorded.dtype == layout.dtype
                                   ? base.storage_offset() + layout.offset - recorded.offset
                                   : layout.offset;
   TORCH_CHECK(fits(layout, offset, base.storage().nbytes()), "a view (", describe(layout),
               ", offset ", offset, ") lies outside of the ", base.storage().nbytes(),
               " bytes of the tensor it is a view of");
-  // A quantised tensor's view has its scale; of zeros that have no memory there is none to view.
+  // A view of a quantised tensor keeps its scale. Zeros without memory have nothing to view.
   at::Tensor view = base._is_zerotensor() ? at::_efficientzerotensor(layout.sizes, base.options())
                     : base.is_quantized() && recorded.dtype == layout.dtype
                         ? base.as_strided(layout.sizes, layout.strides, offset)
@@ -242,7 +243,7 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
     BoundComm& comm = program.comms[program.turns[next_turn_++]];
     comm.is_due = false;
     if (et_schema::is_message(comm.call.kind)) {
-      continue;  // under way since it was started
+      continue;  // it has been under way since its start
     }
     const Clock::time_point begin = Clock::now();
     communicator_.run(comm.call);

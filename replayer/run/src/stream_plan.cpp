@@ -63,7 +63,7 @@ Touched touched_by(const Program& program, const BoundProgram& bound, const Step
   const Instruction& instruction = *step.source;
   const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-    // Of what has no schema nothing is known: it may write what it takes.
+    // Nothing is known of an instruction without a schema: it may write its arguments.
     const bool writes = !instruction.schema ||
                         et_schema::argument_is_written(program.schemas[*instruction.schema], i);
     et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
@@ -79,14 +79,15 @@ Touched touched_by(const Program& program, const BoundProgram& bound, const Step
   return touched;
 }
 
-/// The last steps that touched each storage, by stream.
+/// The last steps that used each storage, by stream.
 class LastTouches {
  public:
   explicit LastTouches(std::size_t storages) : reads_(storages), writes_(storages) {}
 
-  /// The steps that `at`, on `stream`, has to wait for; then it is the last one itself.
+  /// The steps that `at`, on `stream`, has to wait for; after that, `at` is the last step itself.
   std::vector<std::uint32_t> enter(std::uint32_t at, std::uint32_t stream, const Touched& touched) {
-    std::map<std::uint32_t, std::uint32_t> latest;  // by stream: the others come before it there
+    // By stream: earlier steps of the stream come before it there.
+    std::map<std::uint32_t, std::uint32_t> latest;
     const auto wait_for = [&](const std::map<std::uint32_t, std::uint32_t>& steps) {
       for (const auto& [other, step] : steps) {
         if (other != stream) {
@@ -116,8 +117,9 @@ class LastTouches {
   std::vector<std::map<std::uint32_t, std::uint32_t>> writes_;
 };
 
-/// The stream that first writes a storage is its home: the allocator gives its memory back there.
-/// True if anything that is touched has another one. Externals are never given back.
+/// Settles the home of each storage, which is the stream that first writes it: the allocator gives
+/// its memory back there. True if one of the storages has another home than `stream`. Externals are
+/// never given back.
 bool settle_homes(const Program& program, const Touched& touched, std::uint32_t stream,
                   std::vector<std::optional<std::uint32_t>>& home) {
   bool is_foreign = false;

@@ -29,7 +29,7 @@ void StreamHook::use(std::uint32_t stream) {
   }
 }
 
-/// What lies between iterations runs on the first stream.
+/// Work between iterations runs on the first stream.
 void StreamHook::begin_iteration() {
   c10::Event begun(device_.type());
   begun.record(streams_[0]);
@@ -63,8 +63,8 @@ void StreamHook::built(const Step& step) {
   }
 }
 
-/// An allocator gives memory back to the stream that it was allocated on, unless it knows that
-/// another one uses it too.
+/// Tells the allocator which stream uses a tensor. Otherwise it gives memory back to the stream on
+/// which it was allocated, though another stream may still use it.
 void StreamHook::keep_for_stream(const c10::IValue& value) const {
   const auto keep = [&](const at::Tensor& tensor) {
     if (tensor.defined() && tensor.has_storage() && tensor.device() == device_) {

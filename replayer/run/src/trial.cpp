@@ -42,8 +42,9 @@ bool same_strides(const Slot& recorded, const at::Tensor& tensor) {
   return true;
 }
 
-/// Why the shapes of an operator's results depend on what is in its inputs: LibTorch says so, or a
-/// sparse tensor is among them, whose number of elements is data. Empty if they do not.
+/// Says why the shapes of an operator's results depend on the values of its inputs: LibTorch says
+/// so, or one of the tensors is sparse, and its number of elements is data. Empty if they do not
+/// depend.
 std::string data_dependence(const et_schema::Program& program, const Step& step) {
   if (step.handle && step.handle->hasTag(at::Tag::dynamic_output_shape)) {
     return kDependsOnValues;
@@ -62,8 +63,8 @@ std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
   return names;
 }
 
-/// Whether a tensor reaches beyond its storage. Operators that only show memory (_reshape_alias,
-/// custom views) are not all checked by LibTorch. In-place ones return what they changed.
+/// Whether a tensor reaches beyond its storage. LibTorch does not check every operator that only
+/// shows memory (_reshape_alias, custom views). In-place operators return what they changed.
 bool lies_outside(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.layout() != at::kStrided || !tensor.has_storage() ||
       tensor.is_quantized() || tensor.is_meta() ||
@@ -117,8 +118,8 @@ TrialResult Trial::run() {
     if (!first) {
       first_start_ = begin;
     }
-    // A kernel that is launched for the first time may have to be loaded, which can wait for the
-    // device. A collective in flight waits for the other ranks: the two together for ever.
+    // The first launch of a kernel may load it, and loading can wait for the device. A collective
+    // in flight waits for the other ranks. Both together would wait for ever.
     machine_.set_blocking(!device_.is_cpu());
     run_steps(result_.program);
     machine_.set_blocking(false);
@@ -132,13 +133,14 @@ TrialResult Trial::run() {
 
 void Trial::run_steps(BoundProgram& bound) {
   for (const Step& step : bound.steps) {
-    if (&bound == &result_.program) {  // and no body in an operator's place
+    if (&bound == &result_.program) {  // not a body in an operator's place
       monitor_.progress({Phase::kTrial, static_cast<std::size_t>(&step - bound.steps.data()),
                          bound.steps.size()});
     }
     job_.note_progress();
     if (!bound.states.empty() && &step == &bound.steps[bound.states_at]) {
-      // The original's optimizers made them here in its first step: they lie in memory as there.
+      // The original's optimizers made their states at this point of its first step. Made here,
+      // they lie in memory as they did there.
       externals_.ensure_states(bound);
       externals_.place(machine_.slots(), machine_.given());
       machine_.prime(bound);
@@ -149,7 +151,8 @@ void Trial::run_steps(BoundProgram& bound) {
     } else {
       try {
         machine_.perform(bound, step);
-        synchronize_stream(device_);  // not the device: other ranks may not yet have come to a send
+        // Not the whole device: other ranks may not have reached a send yet.
+        synchronize_stream(device_);
       } catch (const c10::Error& error) {
         refuse_lost_device(step, error);
         throw step_error(decisions_.program(), step, error);
@@ -165,7 +168,7 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
     guard_arguments(step);
     machine_.call(bound, step);
     refuse_outside(step);
-    synchronize_stream(device_);  // a device tells of an error when it is waited for
+    synchronize_stream(device_);  // a device reports errors only when the host waits for it
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& failure) {
@@ -199,7 +202,7 @@ void Trial::refuse_lost_device(const Step& step, const std::exception& failure) 
 }
 
 bool Trial::find_other_way(const Step& step, const Difference& found) {
-  // No data makes another dtype, or a tensor of none.
+  // Other data would not give another dtype, nor a tensor where there was none.
   if (found.in_kind && decisions_.use_body(*step.source)) {
     return true;
   }
@@ -210,13 +213,14 @@ bool Trial::find_other_way(const Step& step, const Difference& found) {
   if (found.in_kind) {
     return false;
   }
-  // LibTorch marks the operator below it, which a trace by way of others does not hold.
+  // LibTorch marks the operator below this one. A trace that reached it through other operators
+  // does not hold that one.
   const bool repeats = step.source->name == "aten::repeat_interleave.self_Tensor";
   return decisions_.use_body(*step.source) ||
          (repeats && decisions_.pin(*step.source, kDependsOnValues));
 }
 
-/// Runs what an operator is replayed by now, in its place in the outer program.
+/// Runs what now stands for an operator, in its place in the outer program.
 void Trial::replace(const BoundProgram& bound, const Step& step) {
   const std::vector<at::Tensor>& slots = machine_.slots();
   BindScope scope;
@@ -355,7 +359,7 @@ Trial::Difference Trial::check(const Step& step, const Argument& recorded,
     return {.in_kind = true};
   }
   if (decisions_.is_pinned(*step.source)) {
-    return {};  // what follows gets the recorded shape
+    return {};  // the instructions that follow get the recorded shape
   }
   if (tensor.sizes() != at::IntArrayRef(slot.sizes)) {
     note(step, "shape", fmt::format("[{}]", fmt::join(slot.sizes, ", ")),

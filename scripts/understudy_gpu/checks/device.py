@@ -1,4 +1,4 @@
-"""Whether programs start on the device, and page-locked memory."""
+"""Checks whether programs start on the device, and page-locked memory."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Errors of a device: whether they are told, and whether they stay."""
+"""Errors of a device: whether they are reported, and whether they stay."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""What this machine is, and what its driver lets a process ask."""
+"""Facts about this machine, and what its driver lets a process ask."""
 
 import os
 import platform
@@ -9,7 +9,8 @@ import torch
 
 from ..nvml import INSTANT_POWER, Nvml
 
-# Fields of nvmlDeviceGetFieldValues, by NVML's numbers: power averaged and at the moment, of the GPU.
+# Fields of nvmlDeviceGetFieldValues, by NVML's numbers: the GPU's average power and its power of the
+# moment.
 FIELDS = {"power_average": 185, "power_instant": INSTANT_POWER}
 NEEDED = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetClockInfo",
           "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxClockInfo"]

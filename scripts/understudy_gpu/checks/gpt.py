@@ -1,4 +1,4 @@
-"""A large GPT, captured once; what its replay must have in common with it."""
+"""Captures a large GPT once, and checks what its replay must have in common with it."""
 
 import json
 import statistics
@@ -8,7 +8,7 @@ from ..machine import NotRun
 from ..profiles import find, in_order, last_step, named
 
 PROGRAM = PROGRAMS / "large_gpt.py"
-SHARE = 0.03  # between two runs of the same
+SHARE = 0.03  # allowed difference between two runs of the same program
 MEMORY_SHARE = 0.05
 PLANTED_PERCENT = 100
 STEPS = ["--warmup", 3, "--timed", 10]
@@ -44,7 +44,8 @@ def capture(machine, findings, work):
 
 
 def kernels(machine, findings, work):
-    """Names, grids and blocks of the original's last profiled step, in the replay's profile."""
+    """Checks that the replay's profile has the names, grids and blocks of the original's last profiled
+    step."""
     bench = bench_of(work)
     on_gpu = machine.device == "cuda"
     category = "kernel" if on_gpu else "cpu_op"
@@ -70,7 +71,7 @@ def null(machine, findings, work):
         replays.append(report["iteration_ms"]["median"])
     findings.figures.update({"original_ms": originals[0], "original_again_ms": originals[1],
                              "replay_ms": replays[0], "replay_again_ms": replays[1]})
-    share = SHARE if machine.device == "cuda" else 10 * SHARE  # a CPU has neighbours
+    share = SHARE if machine.device == "cuda" else 10 * SHARE  # other programs share the CPU
     findings.within("the original again, ms", originals[1], originals[0], share)
     findings.within("the replay again, ms", replays[1], replays[0], share)
 
@@ -93,7 +94,7 @@ def planted(machine, findings, work):
 
 
 def _compare(machine, findings, base, new, what, verdict):
-    """The verdict on products; compare ends with 1 where something is slower, so its status is none."""
+    """The verdict on products. compare ends with 1 where something is slower, so its status is ignored."""
     done = machine.start(machine.bin / "compare", base, new, "--format", "json")
     try:
         rows = json.loads(done.stdout)["rows"]

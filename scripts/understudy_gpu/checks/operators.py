@@ -1,4 +1,4 @@
-"""Steps of operators that GPUs treat in their own way."""
+"""Runs steps of operators that GPUs treat in a special way."""
 
 from ..layout import PROGRAMS, SAMPLES
 from ..machine import Failed
@@ -8,7 +8,8 @@ ITERATIONS = ["--warmup", 2, "--iterations", 5, "--passes", 2]
 
 
 def compiled(machine, findings, work):
-    """Kernels stay in work/kernels, as torch.compile caches them: sources, and cubins of Triton's."""
+    """Keeps kernels in work/kernels, as torch.compile caches them: sources, and the cubins of Triton's
+    kernels."""
     cache = work / "kernels"
     environment = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "TRITON_CACHE_DIR": str(cache / "triton")}
     rank = machine.capture(SAMPLES / "programs" / "compiled.py", work / "compiled", *STEPS,

@@ -1,4 +1,4 @@
-"""NVML while nothing runs and while a matrix product does."""
+"""Reads NVML while the GPU idles and while it runs a matrix product."""
 
 import statistics
 import time
@@ -10,8 +10,8 @@ from ..machine import NotRun
 
 IDLE_S, BUSY_S = 1.5, 2.0
 SIDE = 8192
-MOST_PERIOD_MS = 50  # of the counter: a window of 2 s then knows its energy to 5 %
-POWER_SHARE = 0.2  # between energy ÷ time and the mean of the power that was read
+MOST_PERIOD_MS = 50  # of the counter, so that a window of 2 s knows its energy to 5 %
+POWER_SHARE = 0.2  # allowed difference between energy ÷ time and the mean of the power readings
 SM_UTILISATION, TENSOR_UTILISATION, DRAM_UTILISATION = 2, 5, 10  # nvmlGpmMetricId_t
 LEAST_TENSOR_PERCENT = 30
 
@@ -37,7 +37,8 @@ def _products(matrices, until):
 
 
 def _period_ms(nvml):
-    """Between changes of the counter, while the GPU idles; None where it did not move twice."""
+    """The time between changes of the counter while the GPU idles; None if it did not change
+    twice."""
     changes, last, end = [], nvml.energy_j(), time.monotonic() + IDLE_S
     while time.monotonic() < end:
         now = nvml.energy_j()

@@ -1,4 +1,4 @@
-"""Ranks on one device: NCCL with one, and two that share it."""
+"""Checks ranks on one device: NCCL with one rank, and two ranks that share the device."""
 
 import shutil
 

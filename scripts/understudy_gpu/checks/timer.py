@@ -10,14 +10,14 @@ from ..layout import PROGRAMS
 from ..profiles import kernels_of
 
 ROUNDS = 10
-HOLD_CYCLES = 20_000_000  # about 10 ms, in which all that is measured is issued
+HOLD_CYCLES = 20_000_000  # about 10 ms; all launches that are measured are issued within them
 SPIN_CYCLES = 2_000_000
 MOST_EMPTY_MS = 0.02
 SHARE = 0.05
-SMALL_MS = 0.004  # a short kernel's begin and end, and the events' own
+SMALL_MS = 0.004  # start and end of a short kernel, and the events' own time
 CPU_SHARE = 0.25
 QUEUE_LAUNCHES = 3000
-LEAST_QUEUE = 512  # launches of one operator that is timed behind a held stream
+LEAST_QUEUE = 512  # launches of one operator, timed after the stream was held
 QUEUE_HOLD_MS = 300
 
 
@@ -26,7 +26,7 @@ def side(device):
 
 
 def _spans(device):
-    """Name → what is timed."""
+    """Name → the work that is timed."""
     n = side(device)
     kind = torch.bfloat16 if device == "cuda" else torch.float32
     a, b, c = (torch.randn(n, n, device=device, dtype=kind) for _ in range(3))
@@ -65,7 +65,7 @@ def _events(findings):
             findings.expect("an empty span between events, ms", by_event <= MOST_EMPTY_MS,
                             f"{MOST_EMPTY_MS} at most", f"{by_event:.4f}")
             continue
-        # A spinning kernel, the longest by far, holds the stream in each round.
+        # In each round a spinning kernel, by far the longest, holds the stream.
         kernels = kernels_of(seen)
         shown = [kernel["dur"] / 1e3 for kernel in kernels if "spin" not in kernel["name"]] \
             if name != "spin" else sorted(kernel["dur"] / 1e3 for kernel in kernels)[:ROUNDS]
@@ -79,7 +79,7 @@ def _events(findings):
 
 
 def _host_clock(findings):
-    """The twin on a CPU: the host's clock against the operators' times in a profile."""
+    """The same check on a CPU: the host's clock against the operators' times in a profile."""
     for name, run_span in _spans("cpu").items():
         run_span()
         with profile(activities=[ProfilerActivity.CPU], acc_events=True) as seen:
@@ -102,7 +102,7 @@ def _host_clock(findings):
 
 
 def device_times(machine, findings, work):
-    """The replay's own times of the same operators, against its kernels under a profile."""
+    """Compares the replay's own times of the same operators with its kernels under a profile."""
     traces = work / "spans"
     machine.capture(PROGRAMS / "spans.py", traces, "--warmup", 2, "--timed", 5, "--profiled", 1)
     bench = machine.generate(traces, work / "spans.et")
@@ -117,7 +117,7 @@ def device_times(machine, findings, work):
     if not shown:
         findings.expect("a replay's profile shows kernels", False, "some", "none")
         return
-    # Of a step the product is the longest kernel by far.
+    # The product is by far the longest kernel of a step.
     longest = sorted(shown)[-max(1, len(shown) // 4):] if name is None else shown
     each = row[key] / row["count"]
     findings.figures["replay_matmul_ms"] = each
@@ -129,7 +129,7 @@ def device_times(machine, findings, work):
 
 
 def queue(_machine, findings, _work):
-    """Launches behind a held stream, until one of them waits."""
+    """Counts launches after the stream was held, until one of them waits."""
     small = torch.zeros(8, device="cuda")
     small.add_(1)
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

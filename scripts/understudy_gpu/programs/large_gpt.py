@@ -1,5 +1,5 @@
-"""The GPT of the samples with 1.1 billion parameters in bfloat16, fused AdamW; a
-small one in float32 on a CPU."""
+"""Trains the samples' GPT with 1.1 billion parameters in bfloat16 with fused AdamW; on a CPU a
+small one in float32."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A batch in page-locked memory that goes to the GPU in each step."""
+"""Moves a batch in page-locked memory to the GPU in each step."""
 
 import sys
 from pathlib import Path

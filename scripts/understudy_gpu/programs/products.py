@@ -1,4 +1,4 @@
-"""One operator of PRODUCTS, which UNDERSTUDY_PRODUCT names, in each step."""
+"""Runs in each step the operator of PRODUCTS that UNDERSTUDY_PRODUCT names."""
 
 import os
 import sys

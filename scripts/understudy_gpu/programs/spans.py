@@ -1,4 +1,4 @@
-"""A small kernel, a view and a large matrix product, in bfloat16 and in float32."""
+"""Runs a small kernel, a view and a large matrix product, in bfloat16 and in float32."""
 
 import sys
 from pathlib import Path

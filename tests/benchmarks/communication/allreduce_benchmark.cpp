@@ -1,5 +1,5 @@
-// All-reduce of the mpi backend as a ratio to plain MPI_Allreduce in the same run, and how much of
-// it hides behind what the program does meanwhile. Run under mpirun; rank 0 prints.
+// Measures the mpi backend's all-reduce as a ratio to plain MPI_Allreduce in the same run, and how
+// much of it is hidden by work that the program does meanwhile. Run it under mpirun; rank 0 prints.
 #include <mpi.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ double median(std::vector<double> samples) {
   return samples[samples.size() / 2];
 }
 
-/// A time of one repetition, from a barrier to this rank's end, over all ranks the slowest.
+/// The time of one repetition, from a barrier to this rank's end, on the slowest of all ranks.
 double slowest(const std::function<void()>& action) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = seconds();

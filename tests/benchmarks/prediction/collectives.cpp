@@ -1,8 +1,8 @@
-// How well times of all-reduce are predicted that were not fitted to: sizes between powers of two,
-// and numbers of ranks between 2, 4 and 8. Reads tables of sizes (docs/formats.md, "Collective
-// rows"), one a number of ranks:
+// How well models predict times of all-reduce that they were not fitted to: sizes between powers of
+// two, and numbers of ranks between 2, 4 and 8. Reads tables of sizes (docs/formats.md, "Collective
+// rows"), one for each number of ranks:
 //   study_collectives FILE…
-// Ends with status 1 where a limit is missed.
+// Ends with status 1 if a limit is missed.
 
 #include <fmt/format.h>
 
@@ -66,7 +66,8 @@ CommCall call_of(const CollectiveRow& row) {
 
 struct Outcome {
   Errors errors;
-  double held = 0;  ///< share of the measurements inside the 90 % interval; of models without: 0
+  /// Share of the measurements inside the 90 % interval; 0 for models without intervals.
+  double held = 0;
 };
 
 Outcome judge(const Rows& test, const std::function<Estimate(const CollectiveRow&)>& predict) {

@@ -1,5 +1,6 @@
-// What knowing the data is worth to a model of embedding tables: rows that each is not fitted to,
-// by which lookups are said to hit the cache. Reads embedding rows (docs/formats.md):
+// What a model of embedding tables gains from knowing the data: its error on rows that it was not
+// fitted to, by how the lookups that hit the cache are estimated. Reads embedding rows
+// (docs/formats.md):
 //   study_embedding ROWS.jsonl
 
 #include <fmt/format.h>

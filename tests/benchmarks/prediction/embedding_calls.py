@@ -9,8 +9,8 @@ BINS = 17
 
 
 def keep_memory():
-    """Starts this command again where the C library gives freed memory back to the system: what the system takes to hand it
-    out again would be half of a backward pass and differ from call to call."""
+    """Starts this command again so that the C library keeps freed memory. Otherwise half of a backward pass would be the
+    system handing memory out again, and that differs from call to call."""
     kept = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40)}
     if any(os.environ.get(name) != value for name, value in kept.items()):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **kept})
@@ -20,7 +20,7 @@ def draw_indices(table, batch, permutation):
     count = batch * table["pooling"]
     if table["skew"] == 0:
         return torch.randint(table["rows"], (batch, table["pooling"]))
-    # The inverse of a continuous Zipf distribution's sums; hot rows lie anywhere in the table.
+    # This is the inverse of a continuous Zipf distribution's sums; hot rows lie anywhere in the table.
     exponent = 1 - table["skew"]
     uniform = torch.rand(count, dtype=torch.float64)
     if abs(exponent) < 1e-9:
@@ -37,8 +37,8 @@ def reuse_of(indices):
 
 
 def time_call(tables, batch, now_ns, repetitions):
-    """Nanoseconds of each forward and each backward with its update, and the reuse of the first indices of each table. Each
-    repetition has indices of its own, so that it is as cold as in training."""
+    """Nanoseconds of each forward pass, and of each backward pass with its update; and the reuse of each table's first
+    indices. Each repetition has its own indices, so that it is as cold as in training."""
     bags = [torch.nn.EmbeddingBag(table["rows"], table["dim"], mode="sum", sparse=True) for table in tables]
     permutations = [torch.randperm(table["rows"]) if table["skew"] else None for table in tables]
     forward, backward, reuse = [], [], None

@@ -34,7 +34,7 @@ constexpr std::size_t kFold = 5;
 
 using Operators = std::map<std::string, std::vector<CardSamples>>;
 
-/// How many of them the 90 % intervals hold.
+/// How many values the 90 % intervals hold.
 struct Held {
   double held = 0, asked = 0;
   void add(bool is_held) {
@@ -47,10 +47,10 @@ struct Held {
 /// Sums of errors over cards.
 struct Score {
   double mean = 0, geometric = 0, worst = 0, bias = 0, held = 0, worst_held = 1;
-  double last = 0;      ///< of the card that was added last
-  Held inside, beyond;  ///< of the range that was measured, all cards together
+  double last = 0;      ///< for the card that was added last
+  Held inside, beyond;  ///< inside and beyond the range that was measured, all cards together
   std::vector<double> by_card;
-  std::vector<double> widths;  ///< ln, of all that was asked
+  std::vector<double> widths;  ///< ln, for everything that was predicted
   int cards = 0;
   void add(const Errors& errors, double share_held = 0) {
     by_card.push_back(kPercent * errors.mean);
@@ -69,7 +69,7 @@ struct Score {
   }
 };
 
-/// What is asked behind the folders and the kind of study.
+/// The arguments after the folders and the kind of study.
 struct Asked {
   std::size_t most = 1'000'000;
   std::vector<std::string> operators;
@@ -153,7 +153,7 @@ Split split_largest(const std::vector<Sample>& samples) {
           Samples(sorted.begin() + cut, sorted.end())};
 }
 
-/// What a model says of samples, and how many its intervals hold.
+/// Compares a model with samples, and counts how many its intervals hold.
 template <typename Model>
 void judge(const Samples& asked, Score& score, const Model& ln_and_width, const Range* range) {
   std::vector<double> all;
@@ -217,8 +217,8 @@ void study_split(const Operators& operators, Split (*split_of)(const std::vector
   }
 }
 
-/// So many calls, the ones nearest to points drawn uniformly in ln of each size between the sizes
-/// that others were measured at, and the rest.
+/// Splits off `count` calls, those nearest to points drawn uniformly in ln of each size, between
+/// the sizes at which other cards were measured.
 Split drawn(const std::vector<Sample>& samples, std::size_t count, const Range& range,
             std::uint32_t seed) {
   std::mt19937_64 engine(seed);
@@ -252,7 +252,7 @@ Split drawn(const std::vector<Sample>& samples, std::size_t count, const Range& 
   return split;
 }
 
-/// The call with the smallest bound, and the rest.
+/// Splits off the call with the smallest bound.
 Split smallest(const std::vector<Sample>& samples) {
   Split split;
   for (const Sample& sample : samples) {
@@ -331,7 +331,8 @@ void study_speed(const std::string& kernels, const std::string& specs) {
   double least_ms = 1e9;
   double sum = 0;
   for (int round = 0; round < kRounds; ++round) {
-    const std::clock_t begin = std::clock();  // of the CPU: neighbours do not count
+    // The process's CPU time, so that other programs do not count.
+    const std::clock_t begin = std::clock();
     for (std::size_t i = 0; i < kPredictions; ++i) {
       const MeasuredCall& call = calls[i % calls.size()];
       sum += models.predict(call.call, key_of(call)).ns;

@@ -1,5 +1,5 @@
-// How near the page faults of an iteration come to those that are wanted, with this machine's C
-// library and kernel: iterations that take, write and free 24 MiB in blocks of one.
+// How near the page faults of an iteration come to the wanted number, with this machine's C library
+// and kernel. The iterations take, write and free 24 MiB in blocks of one MiB.
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -31,7 +31,7 @@ void iterate() {
   }
 }
 
-/// The mean of iterations that have settled.
+/// The mean of the iterations after the first ones, which settle.
 double faults_of_an_iteration(std::uint64_t wanted) {
   HeapPages heap(wanted, 1);
   heap.begin_learning();

@@ -1,6 +1,6 @@
-// What the run loop costs beside the operators themselves: a program of small operators through
-// Machine::run, against a bare C++ loop that makes the same boxed calls with the same handles on
-// stacks that were built before. Interleaved passes, medians.
+// What the run loop costs in addition to the operators themselves: a program of small operators
+// through Machine::run, against a bare C++ loop that makes the same boxed calls with the same
+// handles on stacks that were built before. Passes of both alternate; the figures are medians.
 
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -27,7 +27,8 @@ using Nanoseconds = std::chrono::duration<double, std::nano>;
 constexpr int kLayers = 250;
 constexpr int kPasses = 201;
 
-/// Chains of what training steps are made of: binary, unary, view, in-place and foreach operators.
+/// Builds chains of operators as training steps have them: binary, unary, view, in-place and
+/// foreach.
 void build(ProgramBuilder& builder) {
   const SlotId weight = builder.external(DType::kFloat32, {2, 2}, constant(0.5));
   const SlotId bias = builder.external(DType::kFloat32, {2}, constant(0.5));
@@ -53,7 +54,7 @@ void build(ProgramBuilder& builder) {
 /// The same calls with nothing around them: handles and ready stacks in two arrays.
 class BareLoop {
  public:
-  /// Taken from one run of the program, in which each operator's stack is copied before its call.
+  /// Runs the program once and copies each operator's stack before its call.
   BareLoop(BoundProgram& bound, Machine& machine) {
     for (const Step& step : bound.steps) {
       machine.build<true>(bound, step);
@@ -76,7 +77,7 @@ class BareLoop {
   }
 
  private:
-  /// Lists are rebuilt: those of the program are emptied after each call.
+  /// Copies a stack with new lists: those of the program are emptied after each call.
   static torch::jit::Stack copy(const torch::jit::Stack& stack) {
     torch::jit::Stack result;
     for (const c10::IValue& value : stack) {

@@ -1,6 +1,6 @@
-// Plays libcuda.so.1 on the host: device memory is host memory, a stream is a thread that does what
-// it was given in order, while the caller goes on. What is issued too early is done too early, as
-// on a GPU.
+// Stands in for libcuda.so.1 on the host. Device memory is host memory. A stream is a thread that
+// does its work in order while the caller continues. Work that is issued too early is done too
+// early, as on a GPU.
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -17,15 +17,16 @@ constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kNotReady = 600;
 
-/// Of all streams and events of the process; threads of streams wait with it to its very end.
+/// Guards all streams and events of the process. It is never freed, since threads of streams wait
+/// with it until the very end.
 std::mutex& mutex = *std::make_unique<std::mutex>().release();
 
 }  // namespace
 
-// What a real driver calls so too.
+// A real driver uses these names too.
 struct CUevent_st {
   std::uint64_t recorded = 0;  ///< times that record was issued
-  std::uint64_t reached = 0;   ///< times that a stream came to it
+  std::uint64_t reached = 0;   ///< times that a stream came to such a record
   std::condition_variable was_reached = {};
 };
 

@@ -1,5 +1,5 @@
-// Plays libnccl.so.2 between processes of one host, over sockets and on the streams of fake_cuda:
-// each call is done when its stream comes to it and all other ranks have come to theirs.
+// Stands in for libnccl.so.2 between processes of one host, over sockets and on the streams of
+// fake_cuda. Each call is done when its stream comes to it and all other ranks have come to theirs.
 #include <unistd.h>
 
 #include <atomic>
@@ -138,7 +138,7 @@ std::byte* writable(const void* data) {
   return static_cast<std::byte*>(const_cast<void*>(data));
 }
 
-/// What a group or a single call does on its stream.
+/// The work of a group or of a single call on its stream.
 struct Launch {
   ncclComm* comm = nullptr;
   void* stream = nullptr;
@@ -180,7 +180,7 @@ struct Groups {
 };
 thread_local Groups groups;
 
-/// Part r of `inputs` goes to rank r; returned is what came from each. Empty: it was ended.
+/// Sends part r of `inputs` to rank r; returns what came from each. Empty: it was ended.
 std::vector<Bytes> exchange(ncclComm* comm, const std::vector<Wires::Transfer>& inputs,
                             const std::vector<std::size_t>& expected) {
   std::vector<Bytes> got;
@@ -251,7 +251,7 @@ int ncclCommDestroy(ncclComm* comm) {
   return kSuccess;
 }
 int ncclCommAbort(ncclComm* comm) {
-  comm->wires.abort();  // a stream may be in it: it is never freed
+  comm->wires.abort();  // a stream may still use it: it is never freed
   return kSuccess;
 }
 int ncclCommGetAsyncError(ncclComm* comm, int* status) {

@@ -16,7 +16,7 @@
 namespace understudy::tests {
 namespace {
 
-/// A name of Linux that is in no folder, and gone with the process.
+/// An abstract socket name of Linux: it is in no folder, and goes with the process.
 sockaddr_un address_of(const std::string& name, int rank, socklen_t& length) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -45,7 +45,7 @@ Wires::Wires(const std::string& name, int size, int rank) : ends_(static_cast<st
     const int out = checked(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
     sockaddr_un theirs = address_of(name, peer, length);
     while (::connect(out, reinterpret_cast<sockaddr*>(&theirs), length) != 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it is not there yet
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the peer has not created it yet
     }
     checked(static_cast<int>(::write(out, &rank, sizeof rank)), "write");
     checked(::fcntl(out, F_SETFL, O_NONBLOCK), "fcntl");

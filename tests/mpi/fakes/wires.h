@@ -8,10 +8,10 @@
 
 namespace understudy::tests {
 
-/// Sockets between the ranks of a fake communicator, each to each, this one to itself too.
+/// Sockets between the ranks of a fake communicator, from each to each, itself included.
 class Wires {
  public:
-  /// Meets the others, who give the same name.
+  /// Connects to the others, who give the same name.
   Wires(const std::string& name, int size, int rank);
   Wires(const Wires&) = delete;
   Wires& operator=(const Wires&) = delete;
@@ -23,8 +23,8 @@ class Wires {
     std::size_t bytes = 0;
     bool is_send = false;
   };
-  /// Moves all of them at once, those of a peer and direction in order. False: it was aborted, or a
-  /// peer has gone.
+  /// Moves all of them at once, those of one peer and direction in order. False: it was aborted, or
+  /// a peer has gone.
   [[nodiscard]] bool move(const std::vector<Transfer>& transfers);
   void abort() { is_aborted_ = true; }
   [[nodiscard]] bool has_lost_peer() const { return has_lost_peer_; }

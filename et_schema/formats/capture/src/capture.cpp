@@ -115,7 +115,7 @@ std::optional<std::int64_t> CapturedRank::median_profiled_minor_faults() const {
 }
 
 bool is_capture(std::string_view json) {
-  // Written by one program, with this key first.
+  // One program writes these files, with this key first.
   constexpr std::size_t kStart = 64;
   return json.substr(0, kStart).find(std::string("\"") + kFormat + "\"") != std::string_view::npos;
 }

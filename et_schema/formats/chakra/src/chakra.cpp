@@ -20,7 +20,7 @@ namespace proto = ChakraProtoMsg;
 /// Longer messages are refused: real ones have at most some hundred kilobytes.
 constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{64} << 20U;
 
-/// A message in the file: its bytes, and where its length stands.
+/// A message in the file: its bytes, and the position of its length.
 struct Message {
   std::string_view bytes;
   std::uint64_t offset = 0;
@@ -41,7 +41,7 @@ class Parser {
     for (const proto::AttributeProto& attribute : metadata.attr()) {
       file_.metadata.push_back(read_attribute(attribute));
     }
-    proto::Node node;  // one for all: its texts keep their memory
+    proto::Node node;  // one object for all nodes, so that its texts keep their memory
     while (position_ < bytes_.size()) {
       const Message message = take_message();
       if (!node.ParseFromArray(message.bytes.data(), static_cast<int>(message.bytes.size()))) {
@@ -70,7 +70,7 @@ class Parser {
          "bytes that are none", "write the file again: what comes behind is lost with it");
   }
 
-  /// A length, then so many bytes.
+  /// Takes a length, then that many bytes.
   Message take_message() {
     ++messages_;
     const std::uint64_t offset = position_;
@@ -91,7 +91,7 @@ class Parser {
   }
 
   std::uint64_t take_length(std::uint64_t offset) {
-    constexpr unsigned kMostBytes = 5;  // of 32 bits
+    constexpr unsigned kMostBytes = 5;  // enough for 32 bits
     std::uint64_t length = 0;
     for (unsigned i = 0; i < kMostBytes && position_ < bytes_.size(); ++i) {
       const auto byte = static_cast<unsigned char>(bytes_[position_++]);
@@ -109,7 +109,7 @@ class Parser {
 
   // ---- what a message holds, copied out of it
 
-  /// Texts that come again and again are kept once.
+  /// Keeps texts that occur again and again only once.
   std::string_view keep(const std::string& text) {
     if (const auto known = texts_.find(text); known != texts_.end()) {
       return known->second;
@@ -268,7 +268,7 @@ class Parser {
 
 ChakraFile parse_chakra(std::string_view bytes, const std::string& file) {
   constexpr std::size_t kSmallestArena = 4096;
-  // protobuf prints what it refuses; the error says it.
+  // protobuf would print what it refuses; the error says it instead.
   const google::protobuf::LogSilencer silence;
   ChakraFile result;
   result.file = file;

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, kChakraCollectives> kCollectives = {
     "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER", "SCATTER", "BROADCAST",
     "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER"};
 
-/// From field number 3 on, one after the other.
+/// Names by field number, from 3 on without a gap.
 constexpr std::array<std::string_view, 30> kArms = {
     "double_val",  "double_list",  "float_val",    "float_list",    "int32_val",    "int32_list",
     "int64_val",   "int64_list",   "uint32_val",   "uint32_list",   "uint64_val",   "uint64_list",

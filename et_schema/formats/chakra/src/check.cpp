@@ -57,7 +57,7 @@ constexpr std::array kKnown = {KnownAttribute{"is_cpu_op", ChakraArm::kBool},
                                KnownAttribute{"pg_name", ChakraArm::kString},
                                KnownAttribute{"involved_dim", ChakraArm::kBoolList}};
 
-/// What a kind of communication cannot be without.
+/// The attributes that a kind of communication must have.
 std::span<const std::string_view> required_of(ChakraNodeType type) {
   static constexpr std::array<std::string_view, 2> kCollective = {"comm_type", "comm_size"};
   static constexpr std::array<std::string_view, 3> kSend = {"comm_dst", "comm_size", "comm_tag"};

@@ -16,7 +16,7 @@ namespace {
 
 using Ranks = std::vector<std::int64_t>;
 
-/// As std::stoi takes it, which ASTRA-sim calls.
+/// Reads an integer as std::stoi does, which ASTRA-sim calls.
 std::optional<std::int64_t> as_integer(std::string_view text) {
   std::int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,7 +24,8 @@ std::optional<std::int64_t> as_integer(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-/// The groups that a METADATA node lists: ASTRA-sim takes its values without "['" and "']" as JSON.
+/// The groups that a METADATA node lists. ASTRA-sim removes "['" and "']" from its values and reads
+/// the rest as JSON.
 std::map<std::int64_t, Ranks> groups_of(const ChakraFile& file, ChakraFindings& findings) {
   constexpr std::size_t kBrackets = 2;
   std::map<std::int64_t, Ranks> groups;
@@ -98,7 +99,7 @@ class CommCheck {
   }
 
  private:
-  /// pg_name empty or "0" is the default group of all ranks.
+  /// An empty pg_name, or "0", is the default group of all ranks.
   using GroupKey = std::pair<std::int64_t, Ranks>;
 
   void collect(const ChakraFile& file, const std::map<std::int64_t, Ranks>& groups) {
@@ -182,7 +183,7 @@ class CommCheck {
            (!needs_equal_sizes(type) || a.integer("comm_size") == b.integer("comm_size"));
   }
 
-  /// Source, destination, tag.
+  /// Source, destination and tag.
   using Route = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
   struct Ends {
     std::vector<Call> sends;

@@ -10,7 +10,7 @@
 
 namespace understudy::et_schema {
 
-/// Where the parts of the checker leave what they find.
+/// Collects what the parts of the checker find.
 class ChakraFindings {
  public:
   explicit ChakraFindings(ChakraCheck& check) : check_(check) {}
@@ -24,10 +24,10 @@ class ChakraFindings {
 
 [[nodiscard]] bool is_communication(const ChakraNode& node);
 
-/// Ids, dependencies and circles of one file.
+/// Checks ids, dependencies and circles of one file.
 void check_edges(const ChakraFile& file, ChakraCounts& counts, ChakraFindings& findings);
 
-/// Groups, and what ranks say to each other.
+/// Checks groups, and the messages between ranks.
 void check_comms(std::span<const ChakraFile> files, ChakraFindings& findings);
 
 }  // namespace understudy::et_schema

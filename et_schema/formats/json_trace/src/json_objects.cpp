@@ -17,7 +17,7 @@ namespace understudy::et_schema {
 namespace {
 
 /// Longer damaged objects are refused: real ones have at most some hundred kilobytes, and the
-/// parser takes about 14 times an object's length.
+/// parser needs about 14 times an object's length in memory.
 constexpr std::size_t kMaxObjectBytes = std::size_t{64} << 20U;
 
 class ObjectsReader {
@@ -36,8 +36,8 @@ class ObjectsReader {
       fail(fmt::format("the {} are no list", kind_.many), "an array", quote(cursor_.rest()));
     }
     cursor_.move_to(cursor_.position() + 1);
-    // An unescaped quote turns strings inside out up to the end of the file: from there on the
-    // names are looked at before the brackets are counted, which keeps the time linear.
+    // An unescaped quote swaps the inside and outside of strings up to the end of the file. From
+    // there on, names are looked at before brackets are counted, which keeps the time linear.
     bool is_damaged = false;
     for (bool first = true; cursor_.next_item(first, ']'); first = false) {
       if (!cursor_.stands_on('{')) {
@@ -57,7 +57,7 @@ class ObjectsReader {
         {.field = std::string(kind_.list), .expected = std::move(expected), .got = std::move(got)});
   }
 
-  /// Whether the object that the cursor stands on is valid JSON to its last letter.
+  /// Whether the object at the cursor is valid JSON to its last letter.
   [[nodiscard]] bool is_valid() {
     const std::size_t begin = cursor_.position();
     const ScanResult scan = scan_brackets(json_, begin);
@@ -65,7 +65,7 @@ class ObjectsReader {
            parser_.parse(json_.data() + begin, scan.end - begin).error() == simdjson::SUCCESS;
   }
 
-  /// False, and nothing is passed, if the object is damaged.
+  /// Returns false and passes nothing if the object is damaged.
   [[nodiscard]] bool read_whole() {
     if (!is_utf8_ && !is_valid()) {
       return false;
@@ -77,7 +77,7 @@ class ObjectsReader {
       cursor_.move_to(object.position_in(json_));
       return true;
     } catch (const JsonDamage&) {
-      // It is repaired, or refused with its place.
+      // The object is repaired, or refused with its position.
     } catch (const Error&) {
       if (is_valid()) {  // damage can look like a wrong field
         throw;

@@ -9,7 +9,7 @@
 
 namespace understudy::et_schema {
 
-/// Escapes are rare: the library that knows them all may take its time.
+/// Escapes are rare, so this may be slow: it calls the library, which knows all of them.
 std::string_view JsonPull::unescape(std::string_view raw, std::string& unescaped) {
   simdjson::dom::parser parser;
   std::string_view text;
@@ -96,7 +96,7 @@ std::string minified(JsonPull value) {
   return result;
 }
 
-// Only messages need this text, and they show its start.
+// Only messages need this text, and they show only its start.
 std::string describe(JsonPull value) {
   return quote(minified(value));
 }

@@ -19,12 +19,12 @@ constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "sc
                                                          "deviceProperties", "distributedInfo",
                                                          "displayTimeUnit",  "baseTimeNanoseconds"};
 
-/// How a refusal names what was to be given.
+/// How a refusal describes the kind of file that it expected.
 struct Wanted {
   std::string_view name;
   std::string_view file;  ///< what such a file begins with
   std::string_view writer;
-  std::string_view source;  ///< of a Chakra trace
+  std::string_view source;  ///< hint for a Chakra trace
 };
 
 constexpr Wanted kWantedTrace = {
@@ -52,7 +52,7 @@ bool is_binary(std::string_view text) {
   });
 }
 
-/// Passes the value at `position`; the end of the text if it is cut or damaged.
+/// Passes the value at `position`; returns the end of the text if the value is cut or damaged.
 std::size_t skip_value(std::string_view text, std::size_t position) {
   if (position >= text.size()) {
     return text.size();
@@ -98,7 +98,7 @@ JsonKind classify_json(std::string_view text) {
       return JsonKind::kOther;
     }
     position = skip_space(text, position + 1);
-    // "schema" stands in other files as well.
+    // Other files have "schema" as well.
     if (key == "nodes" && position < text.size() && text[position] == '[') {
       return JsonKind::kTrace;
     }

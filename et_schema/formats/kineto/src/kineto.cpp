@@ -30,7 +30,7 @@ using simdjson::SUCCESS;
 
 constexpr std::int64_t kNsPerUs = 1000;
 
-/// Keys that follow an event's name.
+/// The keys that may follow an event's name.
 constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "dur", "args", "cat",
                                                          "ph",  "id",  "bp", "s",   "name"};
 
@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "du
                                        .hint = std::move(hint)});
 }
 
-/// A text, or none where something else stands.
+/// A text; none if the value is something else.
 std::string_view take_text(JsonPull& value, std::string& unescaped) {
   std::string_view text;
   if (!value.take(text, unescaped)) {
@@ -51,7 +51,7 @@ std::string_view take_text(JsonPull& value, std::string& unescaped) {
   return text;
 }
 
-/// Integers stand as such or, in some versions, as text ("0x0" for streams of AMD devices).
+/// Reads integers that are numbers or, in some versions, texts ("0x0" for streams of AMD devices).
 std::int64_t lenient_integer(JsonPull& value) {
   constexpr int kHex = 16;
   constexpr int kDecimal = 10;
@@ -70,7 +70,7 @@ std::int64_t lenient_integer(JsonPull& value) {
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
 }
 
-/// Ids that are numbers; texts stand for what is no process or thread.
+/// Reads ids that are numbers; a text stands for something that is no process or thread.
 std::int64_t plain_id(JsonPull& value) {
   if (value.stands_on('"')) {
     value.skip();
@@ -79,7 +79,7 @@ std::int64_t plain_id(JsonPull& value) {
   return lenient_integer(value);
 }
 
-/// Microseconds, whole or with three decimals, to nanoseconds.
+/// Converts microseconds, whole or with three decimals, to nanoseconds.
 std::int64_t read_time(JsonPull& value, std::string_view field) {
   const JsonPull whole_value = value;
   std::int64_t whole = 0;
@@ -92,7 +92,7 @@ std::int64_t read_time(JsonPull& value, std::string_view field) {
     return result;
   }
   double fraction = 0;
-  // Far from the ends of the range, so that sums of two times cannot overflow either.
+  // This is far from the ends of the range, so that sums of two times cannot overflow either.
   constexpr double kMostUs = 4e15;
   if (!value.take(fraction) || !(std::abs(fraction) < kMostUs)) {
     fail("an event's time cannot be read", std::string(field), "microseconds",
@@ -119,9 +119,9 @@ class KinetoParser {
   void read_event(JsonPull& json);
   void add_event(KinetoEvent event, std::string_view category, KinetoComm comm, bool is_on_device);
   void add_memory(JsonPull event);
-  /// Whether they name a device or a stream.
+  /// Reads the arguments; returns whether they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
-  /// Takes one that is known; false if it is not.
+  /// Takes a member of a known name; false if the name is not known.
   bool read_communication(KinetoComm& comm, std::string_view key, JsonPull& value);
   void add_base_time();
   [[nodiscard]] std::string_view take_name(JsonPull& value) {
@@ -133,7 +133,7 @@ class KinetoParser {
   KinetoDetail detail_;
   JsonCursor cursor_;
   InternedNames names_;
-  std::string shape_;  ///< of the event that is being read
+  std::string shape_;  ///< of the current event
   std::string unescaped_;
   bool has_events_ = false;
 };
@@ -269,7 +269,7 @@ void KinetoParser::add_event(KinetoEvent event, std::string_view category, Kinet
   profile_.events.push_back(event);
 }
 
-/// Of the instant events those named "[memory]" are kept.
+/// Keeps an instant event if its name is "[memory]".
 void KinetoParser::add_memory(JsonPull event) {
   constexpr std::int64_t kCpu = 0;  // c10::DeviceType::CPU
   std::string_view key;
@@ -360,7 +360,7 @@ bool KinetoParser::read_communication(KinetoComm& comm, std::string_view key, Js
 }
 
 void KinetoParser::add_base_time() {
-  // The base time may stand behind the events.
+  // The base time may come after the events.
   const auto add = [&](std::int64_t& ts_ns) {
     if (__builtin_add_overflow(ts_ns, profile_.base_time_ns, &ts_ns)) {
       fail("an event's time overflows", "ts", "nanoseconds below 2^63 with the base time",

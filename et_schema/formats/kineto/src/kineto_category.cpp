@@ -27,7 +27,7 @@ constexpr std::array kCategories = {
     CategoryName{"driver", KinetoCategory::kRuntime},
 };
 
-/// Of no operator's time: what stands beside the work, or is a call on the host.
+/// Categories that are no operator's time: they stand beside the work, or are a call on the host.
 constexpr auto kNoWork = std::to_array<std::string_view>(
     {"", "cuda_event", "collective_comm", "external_correlation", "ac2g", "async_cpu_to_gpu",
      "fwdbwd", "Trace", "cpu_instant_event", "hardware_counters", "mtia_insight", "mtia_counters",

@@ -46,7 +46,7 @@ void read_rank_list(ProcessGroup& group, element value) {
   }
 }
 
-/// An array where PyTorch wrote it, a quoted array where Kineto did.
+/// Reads the ranks: PyTorch wrote an array, Kineto a quoted array.
 void read_ranks(ProcessGroup& group, element value) {
   std::string_view text;
   if (value.get_string().get(text) != SUCCESS) {

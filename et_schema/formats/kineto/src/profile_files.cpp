@@ -17,7 +17,7 @@ constexpr std::string_view kAlone = ".kineto_only.json";
 constexpr std::string_view kFaults = ".faults.json";
 constexpr std::string_view kWithTrace = ".kineto.json";
 
-/// One file of an input, unpacked. A folder's files are named by their paths; an archive is
+/// Reads one file of an input, unpacked. A folder's files are named by their paths; an archive is
 /// unpacked again.
 std::string read_named(const std::vector<std::string>& paths, const std::string& name,
                        const ReadLimits& limits) {
@@ -40,7 +40,7 @@ std::string read_named(const std::vector<std::string>& paths, const std::string&
   return data;
 }
 
-/// The file of the rank that has `mark` in its name and is among the input's Kineto files.
+/// The file of this rank among the input's Kineto files whose name has `mark`.
 std::string find_profile(const CapturedRank& rank, const std::string& folder, std::string_view mark,
                          const TraceSet& set) {
   for (const std::string& file : rank.files) {
@@ -89,7 +89,7 @@ std::vector<std::string> list_names(const std::vector<std::string>& paths,
   return names;
 }
 
-/// Which rank each profile is of.
+/// Finds out which rank each profile is from.
 class ProfileRanks {
  public:
   ProfileRanks(const std::vector<std::string>& paths, int world_size, const ReadLimits& limits) {
@@ -163,7 +163,7 @@ std::optional<std::vector<RankCapture>> find_captures(const std::vector<std::str
       const std::size_t first = json.find_first_not_of(" \t\r\n");
       const bool is_object = first != std::string::npos && json[first] == '{';
       if (is_object && !is_capture(json)) {
-        return std::nullopt;  // somebody else's file of that name
+        return std::nullopt;  // a file of another capture with that name
       }
       capture->second = parse_capture(json, name);
     }

@@ -4,8 +4,8 @@
 
 namespace understudy::et_schema {
 
-/// Whether a file starts as a Chakra trace does, which has no mark of its own: a length and a
-/// message of Chakra's metadata, then a length and one of its nodes. `start` may be cut anywhere.
+/// Whether a file starts as a Chakra trace. That format has no mark of its own: a length and a
+/// message of Chakra's metadata come first, then a length and a node. `start` may be cut anywhere.
 [[nodiscard]] bool starts_as_chakra(std::string_view start);
 
 }  // namespace understudy::et_schema

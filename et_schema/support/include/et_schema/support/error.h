@@ -26,8 +26,8 @@ struct ErrorContext {
   std::string hint = {};                   ///< what the user can do
 };
 
-/// The one exception of the project: an outcome that ends the program, and that its user can act
-/// on. Bugs of ours are not reported with it: they are assertions (see assert.h).
+/// The one exception of the project: an outcome that ends the program, and that its user can do
+/// something about. The project's own bugs are assertions instead (see assert.h).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string summary, ErrorContext context);

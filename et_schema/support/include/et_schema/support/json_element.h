@@ -6,7 +6,7 @@
 
 namespace understudy::et_schema {
 
-/// What an element is, for an error message: its start as JSON, at most 60 bytes.
+/// The start of an element as JSON, at most 60 bytes, for an error message.
 [[nodiscard]] std::string describe(simdjson::dom::element element);
 
 }  // namespace understudy::et_schema

@@ -10,15 +10,15 @@
 
 namespace understudy::et_schema {
 
-/// What an error about a JSON document says beside the field.
+/// What an error about a JSON document says besides the field.
 struct JsonSource {
   std::string file;
   std::string summary;  ///< "the report cannot be read"
   std::string hint;
 };
 
-/// Parses a small document (manifest, report). Throws Error (bad input): no JSON, nested deeper
-/// than any of our formats.
+/// Parses a small document (manifest, report). Throws Error (bad input): no JSON, or nested deeper
+/// than any of the project's formats.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const JsonSource& source);
 
 /// A value inside a document with its path, which every error names. Each accessor throws Error
@@ -41,9 +41,9 @@ class JsonField {
   [[nodiscard]] int as_int32() const;
   [[nodiscard]] double as_double() const;
   [[nodiscard]] std::optional<double> as_double_or_null() const;
-  /// A name, or another text in which nothing steers a terminal (control_characters.h).
+  /// A name, or another text without characters that steer a terminal (control_characters.h).
   [[nodiscard]] const std::string& as_text() const;
-  /// A text that the user, or a library's message, had the say in.
+  /// A text that may come from the user or from a library's message.
   [[nodiscard]] const std::string& as_free_text() const;
   /// 16 hexadecimal digits.
   [[nodiscard]] std::uint64_t as_hash() const;
@@ -66,7 +66,7 @@ class JsonField {
   std::string path_;
 };
 
-/// Which format a document must be of, for check_format.
+/// The format that a document must have, for check_format.
 struct DocumentFormat {
   const char* noun;  ///< "report"
   const char* name;  ///< the document's "format"

@@ -13,7 +13,7 @@
 
 namespace understudy::et_schema {
 
-/// Brackets inside each other that a trace may have. Real nodes have 5.
+/// The deepest nesting of brackets that a trace may have. Real nodes have 5.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 
 enum class ScanStatus : std::uint8_t { kComplete, kCutOff, kTooDeep };
@@ -23,14 +23,14 @@ struct ScanResult {
   std::size_t end = 0;  ///< one past the closing bracket; where the scan stopped if not complete
 };
 
-/// Finds the end of an object or array by its brackets alone, strings skipped: `json[begin]` is the
-/// opening bracket. Nothing else is validated. With `depth` > 0 the scan begins inside of that many
-/// open brackets, outside of a string. Linear, without memory of its own.
+/// Finds the end of an object or array by its brackets alone and skips strings; `json[begin]` is
+/// the opening bracket. Nothing else is validated. With `depth` > 0 the scan begins inside that
+/// many open brackets, outside of a string. The time is linear; it takes no memory.
 [[nodiscard]] ScanResult scan_brackets(std::string_view json, std::size_t begin,
                                        std::size_t depth = 0);
 
-/// The first quote or backslash at or after `begin`, or, with `or_control`, character that JSON
-/// allows in no string; json.size() if there is none.
+/// The first quote or backslash at or after `begin`; with `or_control` also the first character
+/// that JSON allows in no string. json.size() if there is none.
 template <bool or_control>
 [[nodiscard]] inline std::size_t find_mark(std::string_view json, std::size_t begin) {
   constexpr unsigned char kFirstAllowed = 0x20;

@@ -7,8 +7,8 @@
 
 namespace understudy::et_schema {
 
-/// Pieces of JSON appended to a buffer: the fast way to write files of many lines.
-/// Texts are written as they are but for what JSON asks to be escaped; they must be UTF-8.
+/// Append pieces of JSON to a buffer: the fast way to write files of many lines. Texts are written
+/// as they are, except for what JSON requires to be escaped; they must be UTF-8.
 void append_json_string(std::string& out, std::string_view text);
 void append_json_int(std::string& out, std::int64_t value);
 void append_json_uint(std::string& out, std::uint64_t value);

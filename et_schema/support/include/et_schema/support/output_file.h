@@ -14,7 +14,7 @@ enum class OutputPlace : std::uint8_t {
 };
 [[nodiscard]] OutputPlace output_place(const std::string& path);
 
-/// Writes beside `path` and renames when whole. Throws Error (failed).
+/// Writes a file beside `path` and renames it when it is whole. Throws Error (failed).
 void write_file_atomically(const std::string& path, const std::string& content);
 
 }  // namespace understudy::et_schema

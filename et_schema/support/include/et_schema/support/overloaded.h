@@ -2,8 +2,8 @@
 
 namespace understudy::et_schema {
 
-/// Functions for the alternatives of a std::variant: std::visit(Overloaded{…}, variant). One that
-/// is missing does not compile.
+/// One function for each alternative of a std::variant: std::visit(Overloaded{…}, variant). If one
+/// is missing, this does not compile.
 template <typename... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;

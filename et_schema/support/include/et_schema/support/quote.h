@@ -5,8 +5,8 @@
 
 namespace understudy::et_schema {
 
-/// The start of a text from an input, fit for an error message: at most 60 bytes, never cut inside
-/// of a UTF-8 character, control characters and invalid bytes as "?".
+/// The start of an input's text, fit for an error message: at most 60 bytes, never cut inside a
+/// UTF-8 character, with control characters and invalid bytes as "?".
 [[nodiscard]] std::string quote(std::string_view text);
 
 }  // namespace understudy::et_schema

@@ -8,7 +8,8 @@ namespace understudy::et_schema {
 /// trace_start.cpp. `start` may be cut anywhere.
 [[nodiscard]] bool starts_as_binary_trace(std::string_view start);
 
-/// That, or as a JSON object: what is read of folders and archives.
+/// Whether a file starts like that, or as a JSON object; only such files of folders and archives
+/// are read.
 [[nodiscard]] bool starts_as_trace(std::string_view start);
 
 }  // namespace understudy::et_schema

@@ -9,7 +9,7 @@
 
 namespace understudy::et_schema {
 
-/// How the bytes of a file are packed, by their start.
+/// How a file is packed, as its first bytes show.
 enum class Packing : std::uint8_t { kPlain, kGzip, kArchive };
 
 /// Bytes of a file's start that find_packing() and the first check of its text need.
@@ -17,8 +17,8 @@ inline constexpr std::size_t kSniffBytes = std::size_t{64} << 10U;
 
 [[nodiscard]] Packing find_packing(std::string_view start);
 
-/// How far one packed file is unpacked: an archive with all its members, or what is gzipped alone.
-/// Both are 0 for a plain file.
+/// How far one packed file is unpacked: an archive with all its members, or a file that is gzipped
+/// alone. Both counts are 0 for a plain file.
 struct Unpacking {
   std::uint64_t packed_bytes = 0;
   std::uint64_t bytes = 0;
@@ -29,11 +29,11 @@ class UnpackBudget {
  public:
   explicit UnpackBudget(const ReadLimits& limits) : limits_(limits) {}
 
-  /// Adds bytes of one file, of which `file_bytes` are unpacked now. Throws Error above the limits:
-  /// (bad input), or (failed) above what may be in memory.
+  /// Adds bytes of one file, of which `file_bytes` are unpacked so far. Throws Error above the
+  /// limits: bad input, or failed above what may be in memory.
   void add(const std::string& name, std::uint64_t bytes, std::uint64_t file_bytes,
            const Unpacking& unpacking);
-  /// What was unpacked and stays in memory, if in another form.
+  /// Counts bytes that were unpacked and stay in memory, even in another form.
   void keep(std::uint64_t bytes) { kept_ += bytes; }
 
  private:

@@ -23,8 +23,9 @@ struct ZipMember {
 /// same bytes.
 [[nodiscard]] std::string gzip_bytes(std::string_view content);
 
-/// Unpacks a zip in memory: name → content. Throws Error (bad input): not a zip or cut off, names
-/// that are absolute or hold "..", two members of one name, more unpacked bytes than `limits`.
+/// Unpacks a zip in memory: name → content. Throws Error (bad input) for bytes that are no zip or
+/// cut off, for names that are absolute or hold "..", for two members of one name, and for more
+/// unpacked bytes than `limits`.
 [[nodiscard]] std::map<std::string, std::string> unzip(std::string_view bytes,
                                                        const std::string& file,
                                                        const ReadLimits& limits);

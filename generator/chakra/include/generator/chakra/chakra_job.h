@@ -12,7 +12,7 @@
 
 namespace understudy::generator {
 
-/// What a benchmark holds and a Chakra trace cannot, each with its name in outputs.
+/// What a benchmark holds and a Chakra trace cannot hold, each with its name in outputs.
 enum class ChakraLoss : std::size_t {
   kBodies,        ///< operators below an operator
   kValueRules,    ///< how contents are made
@@ -22,12 +22,12 @@ enum class ChakraLoss : std::size_t {
   kHeld,          ///< storages held beyond their last reader
   kState,         ///< an optimizer's state made in its first step
   kPinned,        ///< page-locked memory
-  kUntouched,     ///< memory that no operator meets
+  kUntouched,     ///< memory that no operator uses
   kHeapBlocks,    ///< what operators took from the heap
-  kNativeInputs,  ///< what labels that did work had from around them
-  kWaits,         ///< calls that waited for a device: edges
-  kGroupNames,    ///< names of process groups: numbers
-  kProfile,       ///< what is known of the profile beside times
+  kNativeInputs,  ///< what labels that did work took from around them
+  kWaits,         ///< calls that waited for a device: they become edges
+  kGroupNames,    ///< names of process groups: they become numbers
+  kProfile,       ///< what is known of the profile besides times
   kCount
 };
 inline constexpr std::size_t kChakraLosses = static_cast<std::size_t>(ChakraLoss::kCount);
@@ -43,15 +43,16 @@ struct ChakraLossInfo {
 
 struct ChakraJob {
   std::vector<et_schema::ChakraFile> files;  ///< one a rank, named PREFIX.R.et
-  /// ASTRA-sim's --comm-group-configuration: {"1":[0,1]}, the default group left out.
+  /// For ASTRA-sim's --comm-group-configuration: {"1":[0,1]}, without the default group.
   std::string comm_groups;
   std::map<ChakraLoss, std::uint64_t> left_out;  ///< over all ranks
 };
 
-/// The Chakra traces of a benchmark's ranks (docs/formats.md, "Chakra"). A host node for each
-/// instruction, a device node behind it where it launched something or communicates; dependencies
-/// by data flow, by order on threads, streams and in groups, and where the host waited for a
-/// device. Linear in the program but for sorting dependencies. Deterministic.
+/// The Chakra traces of a benchmark's ranks (docs/formats.md, "Chakra"). Each instruction has a
+/// host node, followed by a device node if it launched something or communicates. Nodes depend on
+/// each other by data flow, by order on threads, streams and in groups, and where the host waited
+/// for a device. The time is linear in the program, apart from sorting the dependencies.
+/// Deterministic.
 [[nodiscard]] ChakraJob chakra_of(const et_schema::Bench& bench, const std::string& prefix);
 
 }  // namespace understudy::generator

@@ -7,22 +7,22 @@
 
 namespace understudy::generator {
 
-/// By node: of a label of the backward pass ("MmBackward0") the node of the forward pass that it
-/// belongs to, kNoNode of all others. Autograd numbers its nodes by thread in the order in which
-/// they are made, and an operator is recorded with the number that comes next: the last one of
-/// number n on the label's forward thread, before the label, made node n. An operator that calls
-/// others on tensors that autograd follows (aten::linear) is recorded with the first of their
-/// numbers. Linear in the number of nodes.
+/// By node: for a label of the backward pass ("MmBackward0") the node of the forward pass that it
+/// belongs to; kNoNode for all other nodes. On each thread, autograd numbers its nodes in the order
+/// in which they are made, and an operator is recorded with the number that comes next. So the last
+/// operator of number n on the label's forward thread, before the label, made node n. An operator
+/// that calls others on tensors that autograd follows (aten::linear) is recorded with the first of
+/// their numbers. The time is linear in the number of nodes.
 [[nodiscard]] std::vector<et_schema::NodeIndex> find_forwards(const et_schema::Trace& trace);
 
-/// By node: the label of an "autograd::engine::evaluate_function" around a label of the backward
-/// pass, which holds the sums of gradients too; else the label itself.
+/// The label of an "autograd::engine::evaluate_function" around a label of the backward pass, which
+/// also includes the sums of gradients; if there is none, the label itself.
 [[nodiscard]] et_schema::NodeIndex evaluation_of(const et_schema::Trace& trace,
                                                  et_schema::NodeIndex backward);
 
-/// By node: the gradients' producer of a label that adds a gradient to a parameter's
-/// ("torch::autograd::AccumulateGrad"): the node that wrote the gradient last; kNoNode of all
-/// others.
+/// By node: for a label that adds a gradient to a parameter's gradient
+/// ("torch::autograd::AccumulateGrad") the node that last wrote the added one; kNoNode for all
+/// other nodes.
 [[nodiscard]] std::vector<et_schema::NodeIndex> find_gradient_producers(
     const et_schema::Trace& trace);
 

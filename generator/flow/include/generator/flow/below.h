@@ -7,7 +7,7 @@
 
 namespace understudy::generator {
 
-/// Where a walk goes from the node it is at.
+/// Where a walk goes next from a node.
 enum class Walk : std::uint8_t { kInto, kPast, kStop };
 
 /// Visits the nodes below `root`, later siblings first, each before what is below it; `visit` takes

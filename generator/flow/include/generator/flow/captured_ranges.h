@@ -9,10 +9,10 @@
 
 namespace understudy::generator {
 
-/// Smallest and largest element of an integral input, as the observer recorded them on request.
+/// Smallest and largest element of an integral input; the observer records them on request.
 struct CapturedRange {
-  std::size_t tensor =
-      0;  ///< flat index: every tensor among the inputs counts, undefined and listed ones too
+  std::size_t tensor = 0;  ///< flat index: every tensor among the inputs counts, also undefined
+                           ///< ones and those in lists
   std::int64_t min = 0;
   std::int64_t max = 0;
 };
@@ -20,7 +20,7 @@ struct CapturedRange {
 /// By node id.
 using CapturedRanges = std::unordered_map<std::uint64_t, std::vector<CapturedRange>>;
 
-/// Reads {"0":[0,9],"2":[1,1]}; what does not read as that is left out.
+/// Reads {"0":[0,9],"2":[1,1]}; entries of another form are left out.
 [[nodiscard]] std::vector<CapturedRange> parse_ranges(std::string_view json);
 [[nodiscard]] CapturedRanges captured_ranges(const et_schema::Trace& trace);
 

@@ -21,12 +21,13 @@ struct IdRange {
   [[nodiscard]] bool contains(std::uint64_t id) const { return begin <= id && id < end; }
 };
 
-/// One life of a storage: ids are addresses, and an address comes back after a free.
+/// One life of a storage. Its id is an address, which comes back after a free.
 struct Lifetime {
-  bool at_reused_address = false;  ///< another one ended there, which no operator shows
+  /// Another lifetime ended at this address, and no operator shows it.
+  bool at_reused_address = false;
   et_schema::NodeIndex birth =
       et_schema::kNoNode;  ///< innermost operator that made it; kNoNode: outside of the step
-  /// A compiled graph allocated it for `birth`, which fills it: no operator shows the allocation.
+  /// A compiled graph allocated it, and no operator shows the allocation; `birth` fills it.
   bool allocated_by_graph = false;
 };
 
@@ -38,12 +39,14 @@ struct Lifetime {
 /// order of its recorded values, lists flattened, undefined ones left out; for communication in the
 /// order inputs, outputs, and both count as read, since their memory exists before the call.
 struct Flow {
-  std::vector<bool> is_operator;       ///< by node, within the step
+  std::vector<bool> is_operator;       ///< by node; true only of operators
   std::vector<bool> is_communication;  ///< by node, of operators
-  std::vector<bool> hands_storage;  ///< by node, within the step: puts a storage of the program's
-                                    ///< own under a tensor, which is no operator here
-  std::vector<bool> is_wrapped;     ///< by node, within the step: on wrappers, so no operator here
-  std::vector<std::vector<const et_schema::Tensor*>> inputs;  ///< by node, of operators
+  std::vector<bool> hands_storage;     ///< by node, within the step: it puts a storage of the
+                                       ///< program's own under a tensor, and is no operator here
+  /// By node, within the step: it works on wrappers, so it is no operator here.
+  std::vector<bool> is_wrapped;
+  /// By node; empty unless it is an operator.
+  std::vector<std::vector<const et_schema::Tensor*>> inputs;
   std::vector<std::vector<const et_schema::Tensor*>> outputs;
   std::vector<std::vector<LifetimeId>>
       reads;  ///< parallel to inputs; kNoLifetime for a Python scalar
@@ -51,7 +54,7 @@ struct Flow {
   std::vector<Lifetime> lifetimes;
 };
 
-/// Computes the flow of a step. Linear in the trace, but for the depth of its tree.
+/// Computes the flow of a step. The time is linear in the trace, apart from the depth of its tree.
 [[nodiscard]] Flow analyze_flow(const et_schema::Trace& trace, const CommCalls& calls,
                                 IdRange step);
 
@@ -60,8 +63,8 @@ struct Flow {
 /// with several tensors.
 [[nodiscard]] bool is_wrapped_number(const et_schema::Node& node, const et_schema::Tensor& input);
 
-/// True of operators that allocate, clear or view memory and compute nothing: what a kernel without
-/// a name of its own shows below it.
+/// True of operators that allocate, clear or view memory and compute nothing. A kernel without a
+/// name of its own shows only such operators below it.
 [[nodiscard]] bool only_prepares_memory(std::string_view name);
 
 }  // namespace understudy::generator

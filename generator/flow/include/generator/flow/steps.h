@@ -15,10 +15,11 @@ struct Step {
   std::string name;  ///< "ProfilerStep#4", "all", or empty where the trace marks no steps
 };
 
-/// Step K is every node, on every thread, with an id in [id of its ProfilerStep, id of the next); a
-/// step whose end is not in the file is not complete; the only step of a trace is the whole trace.
-/// Without `asked`, the first complete step; a trace without two step marks is taken whole. Throws
-/// Error (usage) if the trace has no such step: the message lists those it has.
+/// Step K has every node, on every thread, with an id in [id of its ProfilerStep, id of the next).
+/// A step whose end is not in the file is not complete. The only step of a trace is the whole
+/// trace. If `asked` is empty, the first complete step is chosen; a trace with fewer than two step
+/// marks is taken whole. Throws Error (usage) if the trace has no such step: the message lists the
+/// steps it has.
 [[nodiscard]] Step choose_step(const et_schema::Trace& trace,
                                const std::optional<std::string>& asked);
 

@@ -9,9 +9,9 @@
 
 namespace understudy::generator {
 
-/// Compiles the traces of all ranks, sorted by rank, to a benchmark. Deterministic. `links` has
-/// what the profile of each rank says, or is empty: then no instruction has recorded times. Throws
-/// Error: bad input (a trace that cannot be compiled; ranks that are not all of one job),
+/// Compiles the traces of all ranks, sorted by rank, to a benchmark. The result is deterministic.
+/// `links` has each rank's linked profile, or is empty: then no instruction has recorded times.
+/// Throws Error: bad input (a trace that cannot be compiled; ranks that are not all of one job),
 /// usage (a step or subgraph that no trace has, a regular expression that does not parse).
 [[nodiscard]] et_schema::Bench generate(const std::vector<et_schema::Trace>& traces,
                                         const GenerateOptions& options,

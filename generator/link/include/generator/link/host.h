@@ -13,16 +13,17 @@ namespace understudy::generator {
 using HostIndex = std::uint32_t;
 inline constexpr HostIndex kNoEvent = std::numeric_limits<HostIndex>::max();
 
-/// Times count from the profile's first host event, and end here: some eighteen years later.
+/// Times count from the profile's first host event. This is the latest one, some eighteen years
+/// later.
 inline constexpr std::int64_t kLatestNs = std::int64_t{1} << 59U;
 
-/// a + b, or the largest number where that is more: sums of damaged times do not overflow.
+/// a + b, or the largest number if the sum exceeds it: sums of damaged times do not overflow.
 [[nodiscard]] inline std::int64_t add_times(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-/// An operator or annotation of a profile.
+/// An operator or annotation in a profile.
 struct HostEvent {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -45,17 +46,17 @@ struct EventRange {
   HostIndex end = 0;
 };
 
-/// The host events of a profile, thread after thread, each thread's in the order of their start,
-/// what encloses before what is enclosed.
+/// The host events of a profile, thread after thread. Those of a thread are in the order of their
+/// start, each before the events that it encloses.
 struct HostEvents {
   std::vector<HostEvent> events;
   std::vector<HostThread> threads;
   std::int64_t first_ns = 0;  ///< the start of the first one, in the profile's time
 
-  /// A time of the profile as the events here have it: 0 to kLatestNs.
+  /// Converts a time of the profile to one of these events: 0 to kLatestNs.
   [[nodiscard]] std::int64_t relative(std::int64_t ts_ns) const;
 
-  /// The last event of the thread with start_ns <= time_ns; kNoEvent before all.
+  /// The last event of the thread with start_ns <= time_ns; kNoEvent if there is none.
   [[nodiscard]] HostIndex last_started(const HostThread& thread, std::int64_t time_ns) const;
   /// The thread's events with begin_ns <= start_ns < end_ns.
   [[nodiscard]] EventRange started_in(const HostThread& thread, std::int64_t begin_ns,

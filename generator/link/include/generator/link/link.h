@@ -14,18 +14,19 @@
 
 namespace understudy::generator {
 
-/// When a node ran and how long, observer cost removed: medians over the profiled steps.
+/// When and how long a node ran, without the observer's cost: medians over the profiled steps.
 struct NodeTimes {
   std::int64_t start_ns = 0;  ///< since the step's start
-  std::int64_t host_ns = 0;   ///< all below it included
-  std::int64_t self_ns = 0;   ///< in no event below it
+  std::int64_t host_ns = 0;   ///< including all below it
+  std::int64_t self_ns = 0;   ///< outside of every event below it
   std::int64_t device_ns =
       0;  ///< Σ duration of the device events that it and all below it launched
   std::uint64_t launches = 0;
-  std::optional<std::int64_t> stream = {};       ///< of the first of those device events
-  std::optional<std::int64_t> page_faults = {};  ///< all below it included, where they were counted
+  std::optional<std::int64_t> stream = {};       ///< stream of the first of those device events
+  std::optional<std::int64_t> page_faults = {};  ///< including all below it, if they were counted
   bool reads_pinned = false;  ///< it or what is below it copied from page-locked memory of the host
-  bool is_summed = false;     ///< self_ns is an operator's time, and no communication's
+  /// Self_ns is an operator's time that counts in sums, and not a communication's.
+  bool is_summed = false;
   bool communicates = false;  ///< it or a node around it is a communication
 };
 
@@ -35,43 +36,43 @@ struct Link {
   std::vector<std::optional<NodeTimes>> nodes;  ///< by node; none outside of the step
   et_schema::Losses losses;
   ObservedMemory memory;  ///< of the traced step itself; see observe_memory()
-  /// As et_schema::CapturedRank has it.
+  /// The same as et_schema::CapturedRank::untouched_tensor_bytes.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
 };
 
-/// Device time of what the node launched itself, in none of its children. 0 without a time.
+/// Device time of what the node itself launched, without its children. 0 without a time.
 [[nodiscard]] std::int64_t own_device_ns(const et_schema::Trace& trace, const Link& link,
                                          et_schema::NodeIndex node);
 
 struct LinkOptions {
   std::optional<std::string> step = {};  ///< of the trace, as GenerateOptions::step
   std::optional<std::int64_t> unprofiled_step_ns = {};
-  /// What recording one event costs, where it was measured; else it is taken from the profile.
+  /// The cost of recording one event, if it was measured; otherwise the profile gives it.
   std::optional<double> observer_ns_per_event = {};
-  std::optional<std::int64_t> minor_faults = {};  ///< page faults of a step that nothing observed
+  std::optional<std::int64_t> minor_faults = {};           ///< page faults of an unprofiled step
   std::optional<std::int64_t> profiled_minor_faults = {};  ///< of a step of the profile
   std::optional<et_schema::HostProbe> host_probe = {};     ///< beside the steps of the profile
 };
 
-/// Joins the nodes of the trace's step with the events of a profile of the same program, device
+/// Joins the nodes of the trace's step with the events of a profile of the same program, and device
 /// events with the operators that launched them, and takes times from it (docs/design.md, "Link").
-/// The profile may hold several steps, and need not be of the same run. n log n in the events.
-/// Throws Error: bad input (a profile of another program: how much joined, and the first name that
-/// differs), usage (no such step).
+/// The profile may hold several steps, and may be of another run. The time is n log n in the
+/// events. Throws Error: bad input (a profile of another program: how much joined, and the first
+/// name that differs), usage (no such step).
 [[nodiscard]] Link link(const et_schema::Trace& trace, const et_schema::Profile& profile,
                         const LinkOptions& options = {});
 
-/// Holds the compiled regions and graphs of the trace's step against those of a profile, by name.
-/// Returns how many only one of them has (Loss::kOtherRegions). Throws Error: bad input, where one
-/// has some and the other has none: one ran compiled, the other eagerly.
+/// Compares the compiled regions and graphs of the trace's step with those of a profile, by name.
+/// Returns how many only one of them has (Loss::kOtherRegions). Throws Error (bad input) if one has
+/// some and the other has none: one ran compiled, the other eagerly.
 [[nodiscard]] std::uint64_t compare_regions(const et_schema::Trace& trace,
                                             const et_schema::Profile& profile,
                                             const std::optional<std::string>& step = {});
 
-/// Hangs nodes from the parents that the profile of the same step shows, where the recorded one did
-/// not run around them: asynchronous Gloo work ends labels on other threads, and the observer then
-/// loses track. Counted as Loss::kRepairedParents. Changes nothing where the profile does not join
-/// by "Record function id". Returns how many were repaired.
+/// Moves nodes below the parents that the profile of the same step shows, if the recorded parent
+/// did not run around them: asynchronous Gloo work ends labels on other threads, and the observer
+/// then loses track. They count as Loss::kRepairedParents. Changes nothing if the profile does not
+/// join by "Record function id". Returns how many were repaired.
 std::uint64_t repair_parents(et_schema::Trace& trace, const et_schema::Profile& profile);
 
 }  // namespace understudy::generator

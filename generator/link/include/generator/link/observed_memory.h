@@ -12,7 +12,7 @@ namespace understudy::generator {
 /// One block of memory that a profile saw allocated.
 struct ObservedBlock {
   std::int64_t allocated_ns = 0;
-  std::optional<std::int64_t> freed_ns;  ///< none: alive when the profile ended
+  std::optional<std::int64_t> freed_ns;  ///< none: alive at the profile's end
   std::int64_t bytes = 0;
   std::uint64_t address = 0;
   bool on_cpu = true;
@@ -24,15 +24,15 @@ struct ObservedSpan {
   std::int64_t end_ns = 0;
 };
 
-/// What the profile of the traced step itself (profile_memory) tells of memory. Empty where it
-/// tells nothing.
+/// The memory events (profile_memory) of the profile of the traced step itself. Empty if there are
+/// none.
 struct ObservedMemory {
   std::vector<ObservedBlock> blocks;               ///< by time of allocation
   std::vector<std::optional<ObservedSpan>> nodes;  ///< by node
 };
 
-/// Joins by "Record function id", so `profile` must be of the very step that the trace shows: of
-/// another one, or without memory events, the result is empty. n log n in the events.
+/// Joins by "Record function id", so `profile` must show the very step of the trace; with another
+/// one, or without memory events, the result is empty. The time is n log n in the events.
 [[nodiscard]] ObservedMemory observe_memory(const et_schema::Trace& trace,
                                             const et_schema::Profile& profile);
 

@@ -7,9 +7,9 @@
 
 namespace understudy::generator {
 
-/// The link of a trace that holds its times itself (Trace::own_times); nothing where it holds none.
-/// Where it has no start times, nodes are taken to follow each other without gaps. Throws Error
-/// (usage): no such step.
+/// The link of a trace that holds its own times (Trace::own_times); nothing if it holds none. If it
+/// has no start times, the nodes follow each other without gaps. Throws Error (usage): no
+/// such step.
 [[nodiscard]] std::optional<Link> link_own_times(const et_schema::Trace& trace,
                                                  const std::optional<std::string>& step = {});
 

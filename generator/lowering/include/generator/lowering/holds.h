@@ -6,12 +6,12 @@
 
 namespace understudy::generator {
 
-/// Sets Storage::state of what is an optimizer's: external, and first read below a label
-/// "Optimizer.step#…". Sets Storage::held_until where the original let go of memory later than
-/// behind its last reader.
+/// Sets Storage::state of storages that belong to an optimizer: external, and first read below a
+/// label "Optimizer.step#…". Sets Storage::held_until where the original freed memory later than
+/// after its last reader.
 ///
-/// - Memory that the profile of the traced step saw allocated by the operator that makes it: until
-///   its free, or until the step's end.
+/// - If the profile of the traced step saw the memory allocated by the operator that makes it:
+///   until its free, or until the step's end.
 /// - The gradient of a parameter that is alive at the step's end, or that no profile shows: until
 ///   its optimizer clears it (the label "Optimizer.zero_grad#…"), in this step or the next one;
 ///   where no label shows that, until the step's end. Gradients that are accumulated in place are

@@ -12,8 +12,7 @@
 namespace understudy::generator {
 
 /// Writes the selected operators of one rank as instructions over numbered slots (docs/design.md,
-/// "Identity").
-/// Value rules are not yet among them: see value_rules.h. Losses of lowering are added to
+/// "Identity"). Value rules are added later: see value_rules.h. Losses of lowering are added to
 /// Program::losses.
 [[nodiscard]] et_schema::Program lower(const et_schema::Trace& trace, const CommCalls& calls,
                                        const Flow& flow, const Selected& selected,

@@ -13,8 +13,8 @@ namespace understudy::generator {
 
 /// Numbers the tensors of a program: one slot for each layout of each storage lifetime.
 ///
-/// A slot is visible once something defined it: an instruction of the program, or, inside of a
-/// body, of that body. Bodies are entered and left like scopes, since only those that the target
+/// A slot is visible once something defined it: an instruction of the program or, inside of a body,
+/// of that body. Bodies are entered and left like scopes, since only the bodies that the target
 /// needs will run.
 class SlotTable {
  public:
@@ -23,14 +23,13 @@ class SlotTable {
   void enter_body() { scopes_.push_back(++last_scope_); }
   void leave_body() { scopes_.pop_back(); }
 
-  /// A lifetime that began in an operator that is not part of the program: its tensors are
-  /// external.
+  /// Marks a lifetime that began in an operator outside of the program: its tensors are external.
   void mark_external(LifetimeId lifetime) { storage_of(lifetime).external = true; }
 
   /// The slot of a tensor that `reader` reads, if one is visible with its layout.
   [[nodiscard]] std::optional<et_schema::SlotId> find(LifetimeId lifetime,
                                                       const et_schema::Tensor& tensor) const;
-  /// Any visible slot of the lifetime, to make a view of: the one defined last.
+  /// Any visible slot of the lifetime, from which to make a view: the one defined last.
   [[nodiscard]] std::optional<et_schema::SlotId> any(LifetimeId lifetime) const;
   /// Defines the slot of a tensor that `producer` returned, or that an alias makes (kNoNode).
   /// In-place results keep their slot.
@@ -39,16 +38,16 @@ class SlotTable {
   /// Defines a tensor that is made before the run.
   [[nodiscard]] et_schema::SlotId define_external(LifetimeId lifetime,
                                                   const et_schema::Tensor& tensor);
-  /// An external tensor on a storage of its own: what a body reads of memory that only another body
-  /// made.
+  /// An external tensor on a storage of its own. A body needs it to read memory that only another
+  /// body made.
   [[nodiscard]] et_schema::SlotId define_detached(const et_schema::Tensor& tensor);
-  /// A Python scalar: detached, and marked.
+  /// A Python scalar: detached, and marked as one.
   [[nodiscard]] et_schema::SlotId define_wrapped_number(const et_schema::Tensor& tensor);
 
  private:
   struct Entry {
     et_schema::SlotId slot = 0;
-    std::int64_t tensor_id = 0;  ///< under which it was seen last
+    std::int64_t tensor_id = 0;  ///< id under which the tensor was seen last
     std::uint32_t scope = 0;
   };
   struct Storage {
@@ -66,8 +65,8 @@ class SlotTable {
   [[nodiscard]] et_schema::SlotId new_slot(et_schema::StorageId storage,
                                            const et_schema::Tensor& tensor,
                                            std::vector<std::int64_t> strides, bool external);
-  /// Strides of a result: recorded, its own where it is an input changed in place, told by the view
-  /// operator below the producer that made it, or contiguous.
+  /// Strides of a result: the recorded ones; its own if it is an input changed in place; those of
+  /// the view operator below the producer that made it; or contiguous ones.
   [[nodiscard]] std::vector<std::int64_t> result_strides(LifetimeId lifetime,
                                                          const et_schema::Tensor& tensor,
                                                          et_schema::NodeIndex producer) const;

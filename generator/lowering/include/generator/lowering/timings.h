@@ -9,10 +9,10 @@
 namespace understudy::generator {
 
 /// Gives each instruction the times of its node, and the program what is known of the profile. An
-/// operator that was opened and runs too, after its parts, gets the time that was left when the
-/// last of them had ended; so does a label that did work. Operators that were opened keep the sum
-/// of what was in none of their parts. What of the step's time stands in no instruction is named by
-/// its reason (RecordedProfile::outside), so that all of it adds up.
+/// opened operator that runs too, after its parts, gets the time that is left after the last part
+/// ended; so does a label that did work. Other opened operators keep the sum of the times outside
+/// of their parts. The step's time that lies in no instruction is recorded under its reason
+/// (RecordedProfile::outside), so that everything adds up.
 void set_timings(const et_schema::Trace& trace, const Link& link, const Flow& flow,
                  const Selected& selected, et_schema::Program& program);
 

@@ -12,13 +12,13 @@
 namespace understudy::predictor {
 
 struct ObservedOverlap {
-  std::vector<DeviceOverlap> devices;             ///< by name, those with a factor
+  std::vector<DeviceOverlap> devices;             ///< those with a factor, by name
   std::map<std::string, Errors> left_out;         ///< by "device\nfactor"
-  std::map<std::string, std::uint64_t> not_used;  ///< kernels and calls, by reason
+  std::map<std::string, std::uint64_t> not_used;  ///< number of kernels and calls, by reason
 };
 
-/// What Kineto profiles show of work that ran beside other work of its device: the same calls
-/// alone and (nearly) wholly beside it, compared within each file. docs/prediction.md, "Overlap".
+/// Observes in Kineto profiles what runs beside other work of its device: the same calls alone and
+/// (nearly) wholly beside it, compared within each file. See docs/prediction.md, "Overlap".
 class OverlapObserver {
  public:
   OverlapObserver();
@@ -26,10 +26,10 @@ class OverlapObserver {
   OverlapObserver& operator=(OverlapObserver&&) noexcept;
   ~OverlapObserver();
 
-  /// A profile that was read with KinetoDetail::kShapes.
+  /// Adds a profile that was read with KinetoDetail::kShapes.
   void add(const et_schema::Profile& profile);
-  /// What all of them show; those of a job's ranks tell more than one: when communication moved
-  /// data, and when it waited.
+  /// What all profiles show. Together, the profiles of a job's ranks tell more than one: when
+  /// communication moved data, and when it waited.
   [[nodiscard]] ObservedOverlap observed() const;
 
  private:

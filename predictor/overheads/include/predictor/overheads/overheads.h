@@ -13,8 +13,8 @@ class JsonField;
 
 namespace understudy::predictor {
 
-/// What is kept of samples, nanoseconds. Quantiles are those of the samples where these were there,
-/// else of a normal distribution with this mean and deviation, cut at 0.
+/// A summary of samples, in nanoseconds. The quantiles are those of the samples if these were
+/// available, otherwise those of a normal distribution with this mean and deviation, cut at 0.
 struct Distribution {
   double mean_ns = 0;
   double deviation_ns = 0;
@@ -22,7 +22,8 @@ struct Distribution {
   double p5_ns = 0, median_ns = 0, p95_ns = 0;
   bool operator==(const Distribution&) const = default;
 };
-/// Without what lies more than 1.5 times the quartiles' distance outside of them.
+/// The distribution without samples that lie outside of the quartiles by more than 1.5 times their
+/// distance.
 [[nodiscard]] Distribution distribution_of(std::vector<double> samples_ns);
 [[nodiscard]] Distribution distribution_of(double mean_ns, double deviation_ns, std::size_t n);
 
@@ -32,7 +33,8 @@ struct Distribution {
 /// known; `unlaunched`: of calls that launched nothing, which the same operator may do
 /// (`aten::to`).
 struct OperatorOverheads {
-  std::vector<std::string> launches;  ///< kinds, in order, as most of its calls: "cudaLaunchKernel"
+  /// Kinds in order, as in most of its calls: "cudaLaunchKernel".
+  std::vector<std::string> launches;
   Distribution t2, t3, t5, whole, unlaunched;
   bool operator==(const OperatorOverheads&) const = default;
 };
@@ -50,7 +52,8 @@ struct HostOverheads {
 /// Samples of one or more workloads on one host.
 struct OverheadSamples {
   struct OfOperator {
-    /// How many calls launched these; of a program kinds are not known: as many empty ones.
+    /// Number of calls that launched these kinds. If the samples come from a program, the kinds are
+    /// not known and are empty texts.
     std::map<std::vector<std::string>, std::size_t> launches;
     std::vector<double> t2_ns, t3_ns, t5_ns, whole_ns, unlaunched_ns;
   };
@@ -58,16 +61,17 @@ struct OverheadSamples {
   std::map<std::string, std::vector<double>> t4_ns;
   std::map<std::string, OfOperator> operators;
 };
-/// Overheads of an operator are much the same in all workloads: samples of all count alike.
+/// Adds samples of another workload. An operator has much the same overheads in all workloads, so
+/// all samples count alike.
 void merge(OverheadSamples& into, const OverheadSamples& from);
 [[nodiscard]] HostOverheads summarize(const OverheadSamples& samples, const std::string& host);
 
-/// Of the issuing thread before an operator.
+/// Time of the issuing thread before an operator.
 [[nodiscard]] Estimate gap_of(const HostOverheads& host);
-/// Of the issuing thread for a call with so many launches, waits for a device excluded: T2 + its
-/// launches' T4 + T5 between them + T3; `whole` where only that is known, `unlaunched` of a call
-/// without launches. An operator that was never seen takes what
-/// the median operator takes with as many launches (not modelled).
+/// Time of the issuing thread for a call with `launches` launches, without waits for a device: T2 +
+/// its launches' T4 + T5 between them + T3; `whole` if only that is known, `unlaunched` for a call
+/// without launches. An operator that was never seen takes as long as the median operator with that
+/// many launches (not modelled).
 [[nodiscard]] Estimate host_time_of(const HostOverheads& host, const std::string& name,
                                     std::size_t launches);
 

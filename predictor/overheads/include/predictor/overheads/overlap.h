@@ -14,31 +14,32 @@ class JsonField;
 
 namespace understudy::predictor {
 
-/// Of more than this many times longer no overlap makes anything: something else is wrong.
+/// No overlap makes work this many times longer; a larger factor means that something else is
+/// wrong.
 inline constexpr double kMostOverlapFactor = 100;
 
-/// How many times longer work took while other work ran on its device than alone, at least 1.
+/// How many times longer work takes beside other work on its device than alone, at least 1.
 struct OverlapFactor {
   double factor = 1;
   double low = 1;  ///< 90 % interval of the factor
   double high = 1;
-  double deviation = 0;    ///< of single calls' own factors, weighted by their time
-  std::size_t groups = 0;  ///< different calls that were seen both ways
-  std::size_t calls = 0;   ///< of them, those that ran beside other work
+  double deviation = 0;    ///< of the factors of single calls, weighted by their time
+  std::size_t groups = 0;  ///< number of different calls that were seen both ways
+  std::size_t calls = 0;   ///< number of calls among them that ran beside other work
   bool operator==(const OverlapFactor&) const = default;
 };
 
-/// What profiles of one kind of card showed; null: they did not show enough.
+/// Results from profiles of one kind of card; null: they did not show enough.
 struct DeviceOverlap {
-  std::string device;                          ///< the card's name in the profiles; empty: not told
-  std::optional<OverlapFactor> compute;        ///< of kernels, while a communication moves data
+  std::string device;                    ///< name of the card in the profiles; empty: not told
+  std::optional<OverlapFactor> compute;  ///< of kernels, while a communication moves data
   std::optional<OverlapFactor> communication;  ///< of communication, beside kernels
   std::optional<OverlapFactor> streams;        ///< of kernels, beside kernels of other streams
   std::vector<std::string> sources;            ///< names of the files
   bool operator==(const DeviceOverlap&) const = default;
 };
 
-/// One call that ran both ways: what those that ran beside other work took, and what they would
+/// Times of one call that ran both ways: what the calls beside other work took, and what they would
 /// have taken alone, by the medians.
 struct OverlapPair {
   double alone_ns = 0;
@@ -50,23 +51,23 @@ enum class PooledOverlap : std::uint8_t {
   kFactor,
   kNothing,  ///< no pairs
   kTooFew,   ///< fewer than kLeastOverlapGroups
-  kFaster    ///< the whole interval lies below 1: what was compared is not alike
+  kFaster    ///< the whole interval lies below 1: unlike calls were compared
 };
 
-/// Different calls that a factor needs, a call counting by its part of their time: an interval from
-/// four or fewer would rest on a spread that nobody knows.
+/// The number of different calls that a factor needs; a call counts by its part of their time. With
+/// four or fewer, the interval would rest on an unknown spread.
 inline constexpr double kLeastOverlapGroups = 5;
 
 struct PooledFactor {
   PooledOverlap outcome = PooledOverlap::kNothing;
   OverlapFactor factor;
-  Errors left_out;  ///< of each call by the factor of the others
+  Errors left_out;  ///< errors of each call, predicted by the factor of the others
 };
-/// Σ beside / Σ alone, so that each call counts by its time; the interval by how the calls differ.
-/// docs/prediction.md, "Overlap".
+/// The factor Σ beside / Σ alone, in which each call counts by its time. The interval comes from
+/// how the calls differ. See docs/prediction.md, "Overlap".
 [[nodiscard]] PooledFactor pool(const std::vector<OverlapPair>& pairs);
 
-/// Those of `more` replace those of the same device.
+/// Replaces devices by those of `more` with the same name, and adds the others.
 void replace_overlap(std::vector<DeviceOverlap>& devices, const std::vector<DeviceOverlap>& more);
 
 /// The section `overlap` of a platform file (docs/formats.md): one JSON object.

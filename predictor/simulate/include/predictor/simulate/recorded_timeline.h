@@ -13,7 +13,8 @@ namespace understudy::predictor {
 struct RecordedTimeline {
   /// By instruction: the end of its device work, since the step's start.
   std::vector<std::optional<std::int64_t>> ends_ns;
-  /// By instruction that waits for its stream: when that was done with all that was issued before.
+  /// By instruction that waits for its stream: when all that was issued before was done on that
+  /// stream.
   std::vector<std::optional<std::int64_t>> stream_done_ns;
 };
 

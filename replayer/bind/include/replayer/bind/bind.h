@@ -30,16 +30,16 @@ struct BindScope {
   std::vector<bool> needed;
 };
 
-/// Turns instructions into steps by the decisions; operators whose arguments cannot be boxed step
-/// down the ladder, or are dropped, on the way. Lifetimes are those of the instructions as they are
-/// bound, bodies in place of their operators. `groups` are the benchmark's, by GroupId; `order` is
-/// the rank's, or empty where no other rank has a part in its communications. Throws Error (bad
-/// input): a communication whose tensors do not fit it.
+/// Turns instructions into steps by the decisions. Operators whose arguments cannot be boxed step
+/// down the ladder on the way, or are dropped. Lifetimes are those of the instructions as they are
+/// bound, with bodies in place of their operators. `groups` are the benchmark's, by GroupId;
+/// `order` is the rank's, or empty where no other rank takes part in its communications. Throws
+/// Error (bad input) if a communication's tensors do not fit it.
 [[nodiscard]] BoundProgram bind_program(Decisions& decisions, const BindScope& scope,
                                         const std::vector<BoundGroup>& groups,
                                         const et_schema::CommOrder& order = {});
 
-/// The program as a whole.
+/// Binds the whole program.
 [[nodiscard]] BoundProgram bind_program(Decisions& decisions, const std::vector<BoundGroup>& groups,
                                         const et_schema::CommOrder& order = {});
 

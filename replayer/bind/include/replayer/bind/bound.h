@@ -18,21 +18,21 @@
 
 namespace understudy::replayer {
 
-/// One thing the run loop does.
+/// The kinds of actions in the run loop.
 enum class StepKind : std::uint8_t {
   kCall,        ///< an operator through the dispatcher
-  kSubstitute,  ///< a function of ours in place of an operator
+  kSubstitute,  ///< a substitute in place of an operator
   kAlias,       ///< another layout of a slot's memory
-  kGive,        ///< a pre-made tensor for a slot: results that are pinned, or that nothing makes
-  kStart,       ///< starts a communication
-  kJoin         ///< waits for one
+  kGive,   ///< a slot gets a tensor made before the run: a pinned result, or one that nothing makes
+  kStart,  ///< starts a communication
+  kJoin    ///< waits for a communication
 };
 
-/// Where one entry of an operator's stack comes from.
+/// The source of one entry of an operator's stack.
 struct StackEntry {
   enum class From : std::uint8_t {
     kConstant,  ///< constants[index]
-    kSlot,      ///< slot `index`, which is read again later
+    kSlot,      ///< slot `index`, which is read again later and stays
     kLastUse,   ///< slot `index`, which is given away: nothing reads it later
     kList       ///< lists[index]
   };
@@ -40,7 +40,7 @@ struct StackEntry {
   std::uint32_t index = 0;
 };
 
-/// Where an output on the stack goes.
+/// The place for an output on the stack.
 struct StoredResult {
   std::uint32_t position = 0;            ///< on the stack
   std::optional<std::uint32_t> element;  ///< of the list at that position
@@ -55,18 +55,18 @@ struct IndexRange {
 
 struct Step {
   StepKind kind = StepKind::kCall;
-  std::uint32_t index = 0;  ///< kSubstitute, kStart, kJoin: into the array of its kind
+  std::uint32_t index = 0;  ///< kSubstitute, kStart, kJoin: position in the array of that kind
   std::optional<c10::OperatorHandle> handle;
-  IndexRange entries;  ///< the stack
+  IndexRange entries;  ///< stack entries
   IndexRange stored;
   IndexRange dropped;  ///< slots that die with this step
-  /// What it replays; null for a join.
+  /// The instruction that it replays; null for a join.
   const et_schema::Instruction* source = nullptr;
 };
 
-/// A communication under way: what it works on stays alive until it is joined. One that is never
-/// joined, because of an exception, goes on in the backend until the process ends: its memory is
-/// then never freed.
+/// A communication under way; its tensors stay alive until it is joined. One that is never joined,
+/// because of an exception, continues in the backend until the process ends: then its memory is
+/// never freed.
 struct OpenComm {
   OpenComm() = default;
   OpenComm(OpenComm&&) noexcept = default;
@@ -79,28 +79,29 @@ struct OpenComm {
   std::vector<std::pair<at::Tensor, at::Tensor>> copies;  ///< to, from: outputs with strides
 };
 
-/// An output that nothing made before the call.
+/// An output that nothing has made before the call.
 struct FreshOutput {
   et_schema::SlotId slot = 0;
   c10::Device device{c10::kCPU};
 };
 
-/// A communication with its buffers described; only their addresses are set for each call.
+/// A communication with its buffers described; each call sets only their addresses.
 struct BoundComm {
   backends::Call call;
   std::vector<et_schema::SlotId> inputs;
   std::vector<et_schema::SlotId> outputs;
   std::vector<FreshOutput> fresh;
-  bool blocking = false;              ///< done when its start step is done; it has no join
-  bool kept_apart = false;            ///< a send of a copy, which is joined at the program's end
-  std::optional<std::uint32_t> turn;  ///< et_schema::CommOrder's; none: when it is started
+  bool blocking = false;    ///< its start step completes it; it has no join
+  bool kept_apart = false;  ///< a send that uses a copy, which is joined at the program's end
+  /// Position in et_schema::CommOrder's turns; none: it runs when it starts.
+  std::optional<std::uint32_t> turn;
   std::string group_name;
   int group_size = 1;
   OpenComm open;
-  // Where communications complete one at a time:
-  bool is_due = false;     ///< started, and its turn has not come
-  double others_s = 0;     ///< what others' turns took in its start step
-  double elsewhere_s = 0;  ///< what its own turn took in another's start step
+  // Used if communications complete one at a time:
+  bool is_due = false;     ///< it has started, and its turn has not come
+  double others_s = 0;     ///< time of its start step that other communications' turns took
+  double elsewhere_s = 0;  ///< time that its own turn took in another one's start step
 };
 
 /// A program ready to run on one device: flat arrays, integers, prepared stacks. It refers to the
@@ -114,14 +115,14 @@ struct BoundProgram {
   std::vector<SlotList> lists;
   std::vector<Substitute> substitutes;
   std::vector<BoundComm> comms;
-  std::vector<std::uint32_t> turns;          ///< comms that have a turn, in order of it
-  std::vector<et_schema::SlotId> externals;  ///< that some step reads or writes, ascending
-  std::vector<et_schema::SlotId> states;     ///< of the externals those of optimizers, ascending
+  std::vector<std::uint32_t> turns;          ///< comms that have a turn, in the order of turns
+  std::vector<et_schema::SlotId> externals;  ///< those that some step reads or writes, ascending
+  std::vector<et_schema::SlotId> states;     ///< externals that belong to optimizers, ascending
   std::size_t states_at = 0;                 ///< the first step that reads one of them
-  std::vector<et_schema::SlotId> given;      ///< that kGive steps hand out, ascending
+  std::vector<et_schema::SlotId> given;      ///< slots that kGive steps hand out, ascending
   std::vector<et_schema::SlotId> written;    ///< externals that operators write in place, ascending
-  std::uint64_t live_peak_bytes = 0;         ///< of intermediates, by the slots' lifetimes
-  et_schema::Losses losses;                  ///< of binding
+  std::uint64_t live_peak_bytes = 0;         ///< peak of intermediates, by the slots' lifetimes
+  et_schema::Losses losses;                  ///< losses of binding
 };
 
 }  // namespace understudy::replayer

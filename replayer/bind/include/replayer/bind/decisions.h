@@ -21,7 +21,7 @@ namespace understudy::replayer {
 /// How an instruction is replayed on the target.
 enum class How : std::uint8_t {
   kDirect,         ///< through the dispatcher, or as communication
-  kSubstitute,     ///< by a function of substitutes.h; substituted or stubbed
+  kSubstitute,     ///< by a function of substitutes.h; counted as substituted or stubbed
   kBody,           ///< by the operators that were recorded below it
   kDropped,        ///< not at all; its results get pre-made tensors
   kNotApplicable,  ///< means nothing on the target
@@ -35,37 +35,38 @@ struct Decision {
   std::shared_ptr<const Substitute> substitute = {};  ///< of kSubstitute
 };
 
-/// What was decided for each instruction of a program, bodies included. Starts with what can be
-/// told without running; the trial amends it.
+/// What was decided for each instruction of a program, bodies included. The first decisions need no
+/// run; the trial changes them.
 class Decisions {
  public:
   struct Options {
     c10::Device device{c10::kCPU};
-    bool leaves = false;  ///< every operator by its body, down to the leaves
+    bool leaves = false;  ///< every operator is replayed by its body, down to the leaves
     Only only = Only::kAll;
-    et_schema::AllowedOperators allowed = {};  ///< though they do more than compute
+    /// Operators that are called though they do more than compute.
+    et_schema::AllowedOperators allowed = {};
   };
   Decisions(const et_schema::Program& program, Options options);
 
   [[nodiscard]] const Decision& of(const et_schema::Instruction& instruction);
-  /// The next rung of the ladder for an operator that threw: its substitute, its body, nothing
-  /// (false: there is no further rung).
+  /// Takes the next rung of the ladder for an operator that threw: its substitute, its body, or
+  /// nothing. False: there is no further rung.
   [[nodiscard]] bool step_down(const et_schema::Instruction& instruction);
-  /// Its body, for an operator that gave another dtype or shape than recorded; false if it has none
-  /// that could stand for it.
+  /// Replays an operator that gave another dtype or shape than recorded by its body. False if no
+  /// body can stand for it.
   [[nodiscard]] bool use_body(const et_schema::Instruction& instruction);
-  /// Its results get pre-made tensors of the recorded shape, for the report because of `why`. False
-  /// if they do already.
+  /// Gives the operator's readers tensors of the recorded shape, made before the run; the report
+  /// says `why`. False if they get them already.
   bool pin(const et_schema::Instruction& instruction, std::string why);
   [[nodiscard]] bool is_pinned(const et_schema::Instruction& instruction) const;
   void drop(const et_schema::Instruction& instruction, std::string reason);
 
-  /// Counts and names of the whole program, as the report's contract defines them.
+  /// Counts and names for the whole program, as the report's contract defines them.
   [[nodiscard]] et_schema::Coverage coverage();
 
   /// Whether an instruction is an operator that `only` keeps.
   [[nodiscard]] bool is_counted(const et_schema::Instruction& instruction) const;
-  /// Instructions that `only` leaves out of what is counted.
+  /// The number of instructions that `only` excludes from the counts.
   [[nodiscard]] std::uint64_t filtered() const;
 
   [[nodiscard]] const et_schema::Program& program() const { return program_; }
@@ -74,23 +75,24 @@ class Decisions {
  private:
   [[nodiscard]] Decision decide(const et_schema::Instruction& instruction) const;
   [[nodiscard]] Decision decide_operator(const et_schema::Instruction& instruction) const;
-  /// By what stands in for it, or not at all.
+  /// Decides on the operator's stand-in, or on none.
   [[nodiscard]] Decision decide_substitute(const et_schema::Instruction& instruction,
                                            std::string otherwise) const;
   [[nodiscard]] bool has_unknown_dtype(const et_schema::Instruction& instruction) const;
-  /// Why a stranger's benchmark does not get it called; empty: it may. Throws Error (bad input) if
-  /// it does more than compute.
+  /// Why an operator of a stranger's benchmark is not called; empty if it may be called. Throws
+  /// Error (bad input) if it does more than compute.
   [[nodiscard]] const std::string& why_not_called(const c10::OperatorHandle& handle,
                                                   const et_schema::Instruction& instruction) const;
   [[nodiscard]] std::string why_pinned(const et_schema::Instruction& instruction) const;
-  /// An instruction's own decision, or for a body what became of the worst of its operators.
+  /// The decision of the instruction itself; for a body, the worst outcome of its operators.
   [[nodiscard]] Decision outcome(const et_schema::Instruction& instruction);
 
   const et_schema::Program& program_;
   Options options_;
   mutable std::unordered_map<c10::OperatorName, std::string> why_not_called_;
   std::unordered_map<const et_schema::Instruction*, Decision> made_;
-  std::unordered_map<const et_schema::Instruction*, std::string> pinned_;  ///< by the trial: why
+  /// By the trial: the reason.
+  std::unordered_map<const et_schema::Instruction*, std::string> pinned_;
 };
 
 }  // namespace understudy::replayer

@@ -20,56 +20,57 @@
 
 namespace understudy::replayer {
 
-/// The tensors that a program needs before it runs: externals, and what kGive steps hand out. One
-/// allocation a storage; large storages of the CPU are mapped on demand (maps_on_demand()).
+/// The tensors that a program needs before it runs: externals, and the tensors that kGive steps
+/// hand out. Each storage is one allocation; large storages of the CPU are mapped on demand
+/// (maps_on_demand()).
 class Externals {
  public:
   Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed);
 
-  /// Allocates and fills what `bound` needs and is not there yet. Throws Error: failed (not enough
-  /// memory: what was asked for, what there is), bad input (a layout outside of its storage, a
-  /// value rule that cannot hold).
+  /// Allocates and fills what `bound` needs and does not have yet. Throws Error: failed (too little
+  /// memory, with what was asked for and what there is), bad input (a layout outside of its
+  /// storage, a value rule that cannot hold).
   void ensure(const BoundProgram& bound);
-  /// The same for states, which ensure() leaves out.
+  /// Does the same for states, which ensure() leaves out.
   void ensure_states(const BoundProgram& bound);
 
   /// Puts fresh views of the externals into their slots, and the given tensors into theirs.
   void place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const;
 
-  /// Gives everything its first content again: all of it, or after remember() what `bound` changes.
+  /// Restores the first content: of everything, or after remember() of what `bound` changes.
   void restore();
 
-  /// Keeps a copy of what `bound` changes, up to kRememberedBytes, so that restore() is quick. Call
-  /// it right after restore(); the copies are no tensors and are not counted as such.
+  /// Keeps a copy of what `bound` changes, up to kRememberedBytes, so that restore() is quick. To
+  /// be called right after restore(); the copies are no tensors and do not count as such.
   void remember(const BoundProgram& bound);
 
-  /// Draws other index values for the iterations to come: a step never meets the rows of the one
+  /// Draws other index values for later iterations, so that a step never meets the rows of the step
   /// before it, which would still lie in the caches. To be called after remember(); the draws are
-  /// kept beside the tensors and not counted as such.
+  /// kept beside the tensors and do not count as such.
   void draw_variants();
-  /// Draws of index values, which iterations take in turn.
+  /// How many draws of index values the iterations take in turn.
   static constexpr std::size_t kVariants = 4;
-  /// The index values of iteration `number`.
+  /// Sets the index values of iteration `number`.
   void vary(std::size_t number);
 
-  /// Of storages that the original had zeros in (et_schema::Storage::zeros), which are found where
-  /// the program writes none: begin_zeros() clears them all; then kVariants iterations run;
-  /// settle_zeros() restores everything, but for what nothing has written, which stays zero as far
-  /// as the original's share goes. To be called after draw_variants(). False where the original had
-  /// no such zeros: the iterations are then for the sake of other ranks, which wait for this one.
+  /// Find the zeros of storages that held zeros in the original (et_schema::Storage::zeros): they
+  /// lie where the program writes nothing. begin_zeros() clears all these storages; then kVariants
+  /// iterations run; settle_zeros() restores everything, except that what nothing has written stays
+  /// zero, up to the original's share. To be called after draw_variants(). False if the original
+  /// had no such zeros: the iterations then run only because other ranks wait for this one.
   [[nodiscard]] bool begin_zeros();
   void settle_zeros();
 
-  /// Seeds the rows of mapped tables that a call is about to read.
+  /// Fills the rows of mapped tables that a call is about to read.
   void seed(const std::vector<TableReach>& reach);
   [[nodiscard]] bool has_mapped() const { return has_mapped_; }
-  /// Such a tensor must never be looked at as a whole.
+  /// Whether the tensor is mapped on demand; such a tensor must never be read as a whole.
   [[nodiscard]] bool is_mapped(et_schema::SlotId slot) const;
 
-  /// Bytes of the externals that are in memory: all of what is allocated, what the original held
-  /// beside too, and the touched pages of what is mapped.
+  /// Bytes of the externals that are in memory: everything allocated, what the original held beside
+  /// its tensors included, and the touched pages of what is mapped.
   [[nodiscard]] std::uint64_t touched_bytes() const;
-  /// The touched pages of what is mapped, which the allocator does not count.
+  /// Touched pages of what is mapped, in bytes; the allocator does not count them.
   [[nodiscard]] std::uint64_t touched_mapped_bytes() const;
 
  private:
@@ -77,7 +78,7 @@ class Externals {
     c10::Storage storage;
     bool mapped = false;
   };
-  /// None on the device "meta".
+  /// The size of the memory; 0 on the device "meta".
   [[nodiscard]] static std::size_t memory_bytes(const Memory& memory);
   struct Tensor {
     et_schema::SlotId slot = 0;
@@ -105,13 +106,14 @@ class Externals {
   bool has_mapped_ = false;
   std::vector<std::optional<Memory>> memory_;  ///< by storage
   std::vector<at::Tensor> untouched_;          ///< et_schema::Storage::untouched
-  /// By storage; empty: none. Mapped, so that they take no place of what the step allocates.
+  /// By storage; empty: no copy. Copies are mapped, so that they take no space from what the step
+  /// allocates.
   std::vector<std::optional<c10::Storage>> copies_;
   std::vector<bool> changes_;  ///< by storage, after remember()
-  /// Of each storage that holds index values alone: the contents that take turns.
+  /// The contents that take turns, for each storage that holds only index values.
   struct Variants {
     et_schema::StorageId storage = 0;
-    std::vector<c10::Storage> contents;  ///< on the CPU without the one that is present
+    std::vector<c10::Storage> contents;  ///< on the CPU without the one in use
     std::size_t present = 0;
   };
   std::vector<Variants> variants_;
@@ -123,7 +125,7 @@ class Externals {
   std::vector<Tensor> externals_;
   std::vector<Tensor> given_;
   std::vector<bool> known_;  ///< by slot: among externals_ or given_
-  /// By the table's address and row size.
+  /// By the address of the table and the size of its rows.
   std::map<std::pair<const void*, std::int64_t>, std::unique_ptr<TableSeeder>> seeders_;
 };
 

@@ -10,30 +10,31 @@
 
 namespace understudy::replayer {
 
-/// Times spans of a pass on a device: by events on its current stream, which are read after one
-/// synchronisation at the end of the pass, so that the host runs ahead as it does untimed. On the
-/// CPU the steady clock.
+/// Times the spans of a pass on a device, by events on its current stream. They are read after one
+/// synchronisation at the end of the pass, so that the host runs ahead as it does when nothing is
+/// timed. On the CPU it uses the steady clock.
 ///
-/// A device that has nothing to do passes the first event at once, and what the host then takes to
-/// issue the span would be its time. So the first pass is a rehearsal (end_rehearsal()), and in
-/// those behind it the device is held before each span for as long as the host takes to issue it.
-/// A span with nothing in it takes time too, that of its own events: the rehearsal measures it, and
-/// later passes are without it.
+/// An idle device passes the first event at once, and then the time that the host takes to issue
+/// the span would count as the span's. So the first pass is a rehearsal (end_rehearsal()); in later
+/// passes the device is held before each span for as long as the host takes to issue it. An empty
+/// span takes time too, that of its own events. The rehearsal measures this time, and later passes
+/// subtract it.
 class DeviceTimer {
  public:
-  /// `spans`: how many there are, the steps of a program. Makes their events and waits for the
+  /// `spans` is the number of spans, the steps of a program. Creates their events and waits for the
   /// device.
   DeviceTimer(c10::Device device, std::size_t spans);
 
-  /// Around what is issued for a span; once a pass.
+  /// Call these before and after the work of a span is issued, once per pass.
   void begin(std::size_t span);
   void end(std::size_t span);
 
-  /// Ends a pass in place of collect(): how long the host took to issue each span is known.
+  /// Ends a pass in place of collect(); from now on the time that the host takes to issue each span
+  /// is known.
   void end_rehearsal();
 
-  /// Waits for the device. By span: milliseconds on it in this pass; none for those that were not
-  /// begun. The next pass begins.
+  /// Waits for the device. By span: its milliseconds on the device in this pass; none for spans
+  /// that did not begin. Then the next pass begins.
   [[nodiscard]] std::vector<std::optional<double>> collect();
 
  private:
@@ -44,7 +45,7 @@ class DeviceTimer {
     std::optional<c10::Event> end;
     Clock::time_point begin_time;
     Clock::time_point end_time;
-    std::optional<double> issue_ms;  ///< what the host took, in the rehearsal
+    std::optional<double> issue_ms;  ///< the host's time for it in the rehearsal
     bool is_used = false;
   };
 
@@ -55,7 +56,7 @@ class DeviceTimer {
 
   c10::Device device_;
   std::vector<Span> spans_;
-  double own_ms_ = 0;  ///< of a span's events
+  double own_ms_ = 0;  ///< time of the events of a span
 };
 
 }  // namespace understudy::replayer

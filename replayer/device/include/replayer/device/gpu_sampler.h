@@ -10,13 +10,14 @@
 
 namespace understudy::replayer {
 
-/// Power by a counter of energy that moves in steps of 20 to 100 ms: between its first and its last
-/// change, since a reading between two changes tells the energy of some time before.
+/// Computes power from a counter of energy that moves in steps of 20 to 100 ms. It counts from the
+/// first to the last change, since a reading between two changes tells the energy of an earlier
+/// moment.
 class EnergyEdges {
  public:
-  /// Readings, in order of time.
+  /// Adds a reading; readings come in the order of time.
   void add(double time_s, double energy_j);
-  /// Nothing below two changes.
+  /// Nothing with fewer than two changes.
   [[nodiscard]] std::optional<double> power_w() const;
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
@@ -25,13 +26,13 @@ class EnergyEdges {
     double time_s = 0;
     double energy_j = 0;
   };
-  std::optional<double> energy_j_;  ///< of the last reading
+  std::optional<double> energy_j_;  ///< from the last reading
   Edge first_;
   Edge last_;
   std::uint64_t changes_ = 0;
 };
 
-/// Reads a GPU's state every two milliseconds on a thread of its own, while it lives.
+/// Reads a GPU's state every two milliseconds, on a thread of its own, as long as it lives.
 class GpuSampler {
  public:
   struct Result {
@@ -41,7 +42,7 @@ class GpuSampler {
 
   /// `monitor` must outlive it.
   explicit GpuSampler(const GpuMonitor& monitor);
-  /// Ends the thread. What was read until then.
+  /// Ends the thread and returns what it has read.
   [[nodiscard]] Result stop();
 
  private:
@@ -53,7 +54,7 @@ class GpuSampler {
   EnergyEdges energy_;
   std::uint64_t clock_readings_ = 0;
   std::uint64_t power_readings_ = 0;
-  std::jthread thread_;  // the last one: it ends before what it writes
+  std::jthread thread_;  // the last member: it ends before what it writes to
 };
 
 }  // namespace understudy::replayer

@@ -8,17 +8,18 @@
 
 namespace understudy::replayer {
 
-/// The library that is loaded: what the variable UNDERSTUDY_NVML names, else the driver's.
+/// The library that is loaded: the one that the variable UNDERSTUDY_NVML names, or else the
+/// driver's.
 [[nodiscard]] std::string nvml_library();
 
-/// One GPU through NVML, which is loaded at run time: nothing of it is needed to build or to start.
-/// Reading takes some ten to hundred microseconds.
+/// Reads one GPU through NVML, which is loaded at run time, so nothing of it is needed to build or
+/// to start. A reading takes some ten to hundred microseconds.
 class GpuMonitor {
  public:
-  /// The GPU, or the instance of one (MIG), with a UUID as CUDA tells it (device_uuid()); where
-  /// that is empty or not known, the GPU at a PCI bus id ("0000:3b:00.0"); the first one, if that
-  /// is empty too. Throws Error (failed): no such library, one without a function that is needed, a
-  /// GPU that it does not know.
+  /// The GPU, or the instance of one (MIG), with a UUID as CUDA tells it (device_uuid()). If that
+  /// is empty or not known, the GPU at a PCI bus id ("0000:3b:00.0"); if that is empty too, the
+  /// first one. Throws Error (failed): no such library, a library without a function that is
+  /// needed, a GPU that it does not know.
   GpuMonitor(const std::string& library, const std::string& pci_bus_id,
              const std::string& uuid = "");
   GpuMonitor(const GpuMonitor&) = delete;
@@ -27,11 +28,12 @@ class GpuMonitor {
 
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::string driver_version() const;
-  /// What NVML does not tell of this GPU is absent.
+  /// Reads the GPU's state; what NVML does not tell of this GPU is absent.
   [[nodiscard]] et_schema::GpuState read() const;
-  /// Whether `power_w` is of the moment of reading; else it is NVML's mean over about a second.
+  /// Whether `power_w` is that of the moment of reading; otherwise it is NVML's mean over about a
+  /// second.
   [[nodiscard]] bool tells_instant_power() const;
-  /// Whether the figures are of a whole GPU of which the process has an instance (MIG).
+  /// Whether the figures are those of a whole GPU, of which the process has an instance (MIG).
   [[nodiscard]] bool is_of_instance() const;
 
  private:
@@ -39,16 +41,16 @@ class GpuMonitor {
   std::unique_ptr<Library> library_;
 };
 
-/// Puts two readings together that lie `seconds` apart: energy and mean power between them.
+/// Combines two readings that lie `seconds` apart: energy and mean power between them.
 [[nodiscard]] et_schema::GpuHealth gpu_health(const GpuMonitor& monitor,
                                               const et_schema::GpuState& before,
                                               const et_schema::GpuState& after, double seconds);
 
-/// Sentences about clocks that were held down or that moved while the samples were taken; none
-/// where they were steady (docs/metrics.md, "GPU").
+/// Sentences about clocks that were held down, or that moved while the samples were taken; none if
+/// they were steady (docs/metrics.md, "GPU").
 [[nodiscard]] std::vector<std::string> clock_warnings(const et_schema::GpuSamples& samples);
 
-/// Throws Error (failed) if clocks were not steady, or if nobody can tell.
+/// Throws Error (failed) if clocks were not steady, or if this is unknown.
 void require_steady_clocks(const et_schema::GpuUse& gpu);
 
 }  // namespace understudy::replayer

@@ -17,7 +17,7 @@ struct RankRun {
   et_schema::RankReport report;
   int threads = 0;
   std::string device;                           ///< as the report names it
-  std::map<std::string, std::string> versions;  ///< torch and what else has a part in it
+  std::map<std::string, std::string> versions;  ///< of torch and of other libraries that take part
   /// "place"; "kernel.NAME" and "variable.NAME" of what the benchmark recorded.
   std::map<std::string, std::string> settings;
   std::vector<et_schema::InstructionTime>
@@ -31,8 +31,8 @@ struct RankRun {
 [[nodiscard]] RankRun replay_rank(const et_schema::Bench& bench, int rank,
                                   backends::Backend& backend, const ReplayOptions& options);
 
-/// What of this machine and build a result depends on; `device`, `threads` and `versions` are
-/// taken from the run.
+/// The properties of this machine and build that a result depends on; `device`, `threads` and
+/// `versions` come from the run.
 [[nodiscard]] et_schema::Environment describe_environment(const RankRun& run);
 
 }  // namespace understudy::replayer

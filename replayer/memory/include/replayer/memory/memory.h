@@ -18,13 +18,13 @@ struct AllocatorCounts {
   std::uint64_t peak_bytes = 0;
 };
 
-/// Puts a counting layer over LibTorch's CPU allocator, for the life of the process. Blocks come
-/// from where they came before; the layer adds two atomic additions to an allocation. An allocation
-/// of 64 MiB and more that the machine has no memory for throws c10::OutOfMemoryError instead of
-/// bringing the kernel's killer down on the process.
+/// Puts a counting layer over LibTorch's CPU allocator, for the life of the process. Blocks still
+/// come from the same place; the layer adds two atomic additions to an allocation. An allocation of
+/// 64 MiB and more for which the machine has no memory throws c10::OutOfMemoryError; otherwise the
+/// kernel would kill the process.
 void count_cpu_allocations();
 [[nodiscard]] AllocatorCounts cpu_allocations();
-/// The peak starts again from what is live now.
+/// Sets the peak to what is live now.
 void reset_cpu_peak();
 
 using et_schema::available_memory;

@@ -6,8 +6,8 @@
 
 namespace understudy::replayer {
 
-/// While it lives, a crash of the process is this step's, on its thread; of threads that work for
-/// an operator, that of the step that began last.
+/// While it lives, a crash on its thread counts as this step's; a crash on a thread that works for
+/// an operator counts as that of the step that began last.
 class RunningStep {
  public:
   explicit RunningStep(const Step& step) {
@@ -31,8 +31,8 @@ class RunningStep {
   inline static std::atomic<const Step*> last_ = nullptr;
 };
 
-/// From here on a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) says on standard error which
-/// operator was under way, and ends the process with the status of a failed run; outside of
+/// From now on a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) names on standard error the
+/// operator that was running, and ends the process with the status of a failed run. Outside of
 /// operators the signal does what it did before.
 void name_crashes();
 

@@ -9,8 +9,8 @@
 
 namespace understudy::replayer {
 
-/// Counts whole numbers of either sign, without an end to their size: exact below 64, from there to
-/// one part in 64. Adding one takes a few nanoseconds and no memory.
+/// Counts whole numbers of either sign and any size: exactly below 64, and above that to one part
+/// in 64. Adding one takes a few nanoseconds and no memory.
 class LogHistogram {
  public:
   void add(std::int64_t number) {
@@ -27,7 +27,8 @@ class LogHistogram {
   void clear() { *this = LogHistogram(); }
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
-  /// The number that a share q of all is at or below: the middle of its bucket. Null of none.
+  /// The number that a share q of all numbers does not exceed: the middle of its bucket. Null if
+  /// there are none.
   [[nodiscard]] std::optional<double> quantile(double q) const {
     std::uint64_t left = rank(q);
     for (std::size_t i = kBuckets; count_ > 0 && i-- > 0;) {
@@ -44,7 +45,7 @@ class LogHistogram {
     }
     return std::nullopt;
   }
-  /// The same of the numbers without their signs.
+  /// The same for the numbers without their signs.
   [[nodiscard]] std::optional<double> quantile_of_magnitude(double q) const {
     std::uint64_t left = rank(q);
     for (std::size_t i = 0; count_ > 0 && i < kBuckets; ++i) {
@@ -75,7 +76,7 @@ class LogHistogram {
     const double width = std::ldexp(1.0, static_cast<int>(shift));
     return static_cast<double>(mantissa) * width + (width - 1) / 2;
   }
-  /// From 1: of the numbers in order.
+  /// The rank among the numbers in order, from 1.
   [[nodiscard]] std::uint64_t rank(double q) const {
     const double place = std::ceil(q * static_cast<double>(count_));
     return place < 1 ? 1 : static_cast<std::uint64_t>(place);

@@ -17,11 +17,11 @@
 
 namespace understudy::replayer {
 
-/// Throws Error (usage) where the benchmark does not hold what the pace needs: recorded times, or
-/// the original's host probe.
+/// Throws Error (usage) if the benchmark does not hold what the pace needs: recorded times, or the
+/// original's host probe.
 void check_pace(const et_schema::Program& program, const Pace& pace);
 
-/// The time, and waiting for it. Tests play one.
+/// A clock that can wait. Tests use one of their own.
 class PaceClock {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -32,32 +32,33 @@ class PaceClock {
   virtual ~PaceClock() = default;
 
   virtual TimePoint now() = 0;
-  /// Returns when it is `deadline`; the time then.
+  /// Waits until `deadline`; returns the time then.
   virtual TimePoint wait_until(TimePoint deadline, TimePoint now) = 0;
 };
 
-/// The steady clock. Sleeps where there is long to go, spins at the end.
+/// The steady clock. It sleeps if the deadline is far away, and spins at the end.
 [[nodiscard]] PaceClock& steady_pace_clock();
 
 struct PacerOptions {
   Pace pace = {};
-  /// Recorded threads that run beside the others, each with gaps of its own.
+  /// Recorded threads that run beside the others, each with its own gaps.
   std::vector<std::uint64_t> own_threads = {};
-  /// Waits for the device; of an event for what the step (by number) has issued that it was
-  /// recorded behind, where one is known. None on the CPU, which is never waited for: then the
-  /// recorded time of such waits is left out.
+  /// Waits for the device. For an event, waits for what the step with this number has issued, since
+  /// the event was recorded after it, if that step is known. Empty on the CPU, which is never
+  /// waited for: then the recorded time of such waits is left out.
   std::function<void(et_schema::DeviceWait::For, std::optional<std::size_t>)> wait_for_device = {};
-  /// Records the event that is waited for behind a step.
+  /// Records the event that a later wait needs, after a step.
   std::function<void(std::size_t)> record_event = {};
   PaceClock* clock = &steady_pace_clock();
 };
 
-/// Holds operators back until it is their time: as long after the end of the operator before them
-/// as in the original, by its linked profile. Steps that the profile does not show go on at once.
-/// What the original's host waited for the device is no such gap: the device is waited for instead.
+/// Holds operators back until their time: as long after the end of the operator before them as in
+/// the original, by its linked profile. Steps that the profile does not show go on at once. The
+/// time in which the original's host waited for the device is no such gap; the replay waits for the
+/// device instead.
 ///
-/// Times since the step's start would be another choice. They keep every operator that the original
-/// met slowly (page faults, a device to wait for) as slow, and add what the replay meets slowly.
+/// Times since the step's start would be another choice. They would keep every operator slow that
+/// was slow in the original (page faults, waits for a device), and add what is slow in the replay.
 class Pacer {
  public:
   using TimePoint = PaceClock::TimePoint;
@@ -65,21 +66,21 @@ class Pacer {
   /// `program` must be linked with a profile.
   Pacer(const et_schema::Program& program, const BoundProgram& bound, PacerOptions options);
 
-  /// Gaps are the recorded ones times so much, from the next iteration on.
+  /// From the next iteration on, gaps are the recorded ones times `factor`.
   void set_factor(double factor) { factor_ = factor; }
   [[nodiscard]] double factor() const { return factor_; }
 
   void begin_iteration();
-  /// Takes over the beginning of `other`'s iteration.
+  /// Continues the iteration that `other` has begun.
   void follow(const Pacer& other);
   /// Returns when step `index` is to be issued, at once if its gap is over.
   void wait(std::size_t index);
   /// To be called when step `index` has returned.
   void ended(std::size_t index);
-  /// Returns when the original's host, too, would be done with the step.
+  /// Returns when the original's host would have finished the step, too.
   void end_iteration();
 
-  /// What was measured since begin_measuring().
+  /// Starts measuring anew; report() gives what was measured since then.
   void begin_measuring() { seen_ = Seen(); }
   void report(et_schema::PaceUse& use, std::size_t iterations) const;
   /// Adds what a copy of this pacer has measured on another thread.
@@ -89,19 +90,20 @@ class Pacer {
   static constexpr std::int64_t kNotPaced = -1;
   static constexpr std::size_t kNoWait = ~std::size_t{0};
 
-  /// What comes before an operator, or before the step's end.
+  /// The time before an operator, or before the step's end.
   struct Issue {
     std::int64_t gap_ns = kNotPaced;  ///< since the operator before it, waits left out
     std::int64_t start_ns = 0;        ///< since the step's start
     std::int64_t gaps_ns = 0;         ///< Σ gap_ns up to here, on the same thread
     std::int64_t waits_ns = 0;        ///< Σ recorded waits up to here
-    std::size_t wait = kNoWait;       ///< in waits_: one within the gap
+    std::size_t wait = kNoWait;       ///< position in waits_ of the one within the gap
   };
   struct Wait {
-    std::int64_t before_ns = 0;  ///< of the gap
+    std::int64_t before_ns = 0;  ///< part of the gap before the wait
     et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
-    std::int64_t end_ns = 0;            ///< since the step's start
-    std::optional<std::size_t> behind;  ///< of an event: the step
+    std::int64_t end_ns = 0;  ///< since the step's start
+    /// For a wait for an event: the step after which it was recorded.
+    std::optional<std::size_t> behind;
   };
   class RecordedWork;
   struct Seen {
@@ -118,9 +120,9 @@ class Pacer {
 
   [[nodiscard]] Issue issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWork& work);
   [[nodiscard]] std::chrono::nanoseconds scaled(std::int64_t gap_ns) const;
-  /// When the issue would be if all before it had taken as long as recorded.
+  /// When the operator would be issued if all before it had taken as long as recorded.
   [[nodiscard]] TimePoint planned(const Issue& issue) const;
-  /// Waits for the device where the original did; what is left of the gap.
+  /// Waits for the device where the original did; returns what is left of the gap.
   [[nodiscard]] std::int64_t wait_for_device(const Issue& issue);
 
   PacerOptions options_;
@@ -132,8 +134,8 @@ class Pacer {
   std::uint64_t paced_ = 0;
   double factor_ = 1;
   TimePoint begin_;
-  TimePoint last_end_;                ///< of the operator before, or the iteration's begin
-  std::int64_t issue_errors_ns_ = 0;  ///< Σ in this iteration: what the issuing itself added
+  TimePoint last_end_;                ///< end of the previous operator, or begin of the iteration
+  std::int64_t issue_errors_ns_ = 0;  ///< Σ in this iteration of the time that issuing itself added
   Seen seen_;
 };
 

@@ -19,7 +19,7 @@
 
 namespace understudy::replayer {
 
-/// A hook that sees nothing; the run loop without cost of its own.
+/// A hook that does nothing: with it the run loop has no cost of its own.
 struct NoHook {
   void built(const Step&) {}                             ///< the stack is ready
   void called(const Step&, const torch::jit::Stack&) {}  ///< the results are on the stack
@@ -27,7 +27,7 @@ struct NoHook {
   void dropped(const Step&) {}                           ///< what died is gone
 };
 
-/// Slots, stack and open communications: what a bound program runs on.
+/// What a bound program runs on: slots, stack and open communications.
 class Machine {
  public:
   Machine(const et_schema::Program& program, backends::Communicator& communicator);
@@ -38,30 +38,30 @@ class Machine {
 
   /// By slot. Externals are placed here before a run; a run leaves intermediates empty.
   std::vector<at::Tensor>& slots() { return slots_; }
-  /// By slot: what kGive steps hand out.
+  /// By slot: the tensors that kGive steps hand out.
   std::vector<at::Tensor>& given() { return given_; }
 
-  /// One iteration. An operator's exception comes out as it is; see failed_step().
+  /// Runs one iteration. Passes an operator's exception on unchanged; see failed_step().
   template <typename Hook>
   void run(BoundProgram& program, Hook& hook);
   void run(BoundProgram& program) {
     NoHook hook;
     run(program, hook);
   }
-  /// One step of it.
+  /// Runs one step of an iteration.
   template <typename Hook>
   void run_step(BoundProgram& program, const Step& step, Hook& hook);
   /// The step that was under way when run() threw.
   [[nodiscard]] const Step* failed_step() const { return current_; }
   void set_failed_step(const Step* step) { current_ = step; }
-  /// From here on a step that meets another number than 0 there throws Interrupted instead; what
-  /// it leaves in the slots is not to be run on. Null: none does.
+  /// From now on a step throws Interrupted if `signal` holds another number than 0; the slots must
+  /// not be used for a run after that. Null: no step does.
   void set_stop_signal(const std::atomic<int>* signal) { stop_signal_ = signal; }
-  /// Ends what another thread waits for in the backend.
+  /// Ends a wait of another thread in the backend.
   void interrupt() { communicator_.interrupt(); }
 
-  /// The parts of a step, for those that look closer. build() with kKeep leaves slots that would be
-  /// given away where they are; drop_kept() then drops them.
+  /// The parts of a step, for callers that look more closely. build() with kKeep leaves slots where
+  /// they are that would be given away; drop_kept() then drops them.
   template <bool kKeep>
   void build(BoundProgram& program, const Step& step);
   void call(BoundProgram& program, const Step& step);
@@ -69,14 +69,14 @@ class Machine {
   void drop(const BoundProgram& program, const Step& step);
   void drop_kept(const BoundProgram& program, const Step& step);
   [[nodiscard]] torch::jit::Stack& stack() { return stack_; }
-  /// Empties the stack and its lists: after the results were stored, and after a call that threw.
+  /// Empties the stack and its lists, after the results were stored or after a call that threw.
   void clear(BoundProgram& program, const Step& step);
-  /// A step that is no operator.
+  /// Performs a step that is no operator.
   void perform(BoundProgram& program, const Step& step);
 
-  /// Collectives complete one at a time, so that each can be timed alone: where they start, or
-  /// later where their turn comes later. Sends and receives stay as they are: two ranks that send
-  /// to each other before they receive would wait for ever where sends block.
+  /// Makes collectives complete one at a time, so that each can be timed alone: where they start,
+  /// or later if their turn comes later. Sends and receives stay as they are, because two ranks
+  /// that send to each other before they receive would wait for ever if sends block.
   void set_blocking(bool blocking) {
     blocking_ = blocking;
     next_turn_ = 0;
@@ -87,7 +87,8 @@ class Machine {
   /// program is bound. Without it all go through host memory.
   void connect(BoundProgram& program, c10::Device device);
 
-  /// Sets list elements that are the same in every call. After externals were placed.
+  /// Sets the list elements that are the same in every call. To be called after externals were
+  /// placed.
   void prime(BoundProgram& program) const;
 
  private:

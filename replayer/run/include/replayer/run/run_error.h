@@ -11,23 +11,23 @@
 
 namespace understudy::replayer {
 
-/// The first line of what an operator threw, without LibTorch's stack of C++ frames.
+/// The first line of an operator's exception, without LibTorch's stack of C++ frames.
 [[nodiscard]] std::string cause_of(const std::exception& exception);
 
 /// Whether an exception says that memory ran out.
 [[nodiscard]] bool is_out_of_memory(const std::exception& exception);
 
-/// The error that ends a run: which node, which operator, what it was given, what it said.
+/// The error that ends a run: the node, the operator, its arguments, and its message.
 [[nodiscard]] et_schema::Error step_error(const et_schema::Program& program, const Step& step,
                                           const std::exception& exception);
 
-/// The error of an operator after which the device answers nothing any more.
+/// The error of an operator after which the device does not answer any more.
 [[nodiscard]] et_schema::Error lost_device_error(const et_schema::Program& program,
                                                  const Step& step, const std::exception& exception,
                                                  const std::string& device);
 
-/// Waits for all that an iteration issued to the device. Throws Error (failed): an error that the
-/// device tells of only now, when no operator can be named any more.
+/// Waits for all that an iteration issued to the device. Throws Error (failed) for an error that
+/// the device reports only now, when it is unknown which operator failed.
 void finish_iteration(c10::Device device);
 
 }  // namespace understudy::replayer

@@ -15,47 +15,48 @@
 
 namespace understudy::replayer {
 
-/// On which stream a step is issued and what it waits for there.
+/// The stream on which a step is issued, and what it waits for there.
 struct StreamStep {
   std::uint32_t stream = 0;              ///< number in the plan; 0 is the current stream
   std::vector<std::uint32_t> waits_for;  ///< steps on other streams, ascending
   bool is_waited_for = false;
-  bool uses_foreign_memory = false;  ///< made on another stream, and freed within the step
+  /// The memory was made on another stream, and is freed within the step.
+  bool uses_foreign_memory = false;
 };
 
-/// The streams of a step as its profile shows them.
+/// The streams of a step, from its profile.
 struct StreamPlan {
   std::uint32_t streams = 1;
-  std::vector<StreamStep> steps;  ///< by step; empty where one stream is all there is
+  std::vector<StreamStep> steps;  ///< by step; empty if there is only one stream
 };
 
-/// Places steps on the streams that their instructions were recorded on (Timing::stream); the one
-/// with most instructions becomes the current stream, and steps without one stay where the step
-/// before was. A step waits for the last step on each other stream that wrote what it reads or
-/// writes, or read what it writes: recorded events cannot be seen in a trace, flow of data can.
-/// Communications are of the current stream, which the backend knows.
+/// Places steps on the streams on which their instructions were recorded (Timing::stream). The
+/// stream with most instructions becomes the current one, and a step without a stream stays on that
+/// of the step before. A step waits for the last step on each other stream that wrote what it reads
+/// or writes, or that read what it writes: a trace does not show recorded events, but it shows the
+/// flow of data. Communications run on the current stream, which the backend knows.
 [[nodiscard]] StreamPlan plan_streams(const et_schema::Program& program, const BoundProgram& bound);
 
-/// Throws Error (usage) where recorded streams are asked for on a CPU, or the program does not say
+/// Throws Error (usage) if recorded streams are asked for on a CPU, or if the program does not say
 /// which they were.
 void check_streams(const et_schema::Program& program, c10::Device device, Streams streams);
 
-/// Issues steps by a plan: a hook of Machine::run. The tensors of a step that uses memory made on
-/// another stream are made known to the allocator, those of other steps are not.
+/// Issues steps by a plan, as a hook of Machine::run. If a step uses memory made on another stream,
+/// the allocator is told of its tensors; of other steps it is not.
 class StreamHook {
  public:
-  /// `device` is no CPU. Takes its streams from LibTorch's pool.
+  /// `device` is not a CPU. Takes its streams from LibTorch's pool.
   StreamHook(StreamPlan plan, const BoundProgram& bound, Machine& machine, c10::Device device);
 
-  /// All other streams wait for the first one.
+  /// Makes all other streams wait for the first one.
   void begin_iteration();
   void built(const Step& step);
   void called(const Step& step, const torch::jit::Stack& stack);
   void stored(const Step&) {}
   void dropped(const Step&) {}
-  /// Back to the first stream, which waits for all others.
+  /// Returns to the first stream and makes it wait for all others.
   void end_iteration();
-  /// The same where an iteration does not come to its end: what runs on other streams is left.
+  /// Returns to it when an iteration does not reach its end, and leaves what runs on other streams.
   void abandon_iteration() { use(0); }
 
  private:

@@ -17,9 +17,9 @@
 
 namespace understudy::replayer {
 
-/// What the first iteration found.
+/// The results of the first iteration.
 struct TrialResult {
-  BoundProgram program;  ///< what the following iterations run
+  BoundProgram program;  ///< the program that the following iterations run
   std::uint64_t outputs_checked = 0;
   std::uint64_t output_mismatches = 0;
   std::vector<et_schema::OutputMismatch> mismatches;  ///< the first kMostMismatches
@@ -28,8 +28,8 @@ struct TrialResult {
 
 /// The first iteration, instruction by instruction and untimed. Each output is compared with the
 /// recorded one. An operator that throws, or whose output has another dtype or shape, steps down
-/// the ladder at once; then the iteration starts again from the externals' first content, until
-/// none does. All ranks start again together.
+/// the ladder at once. Then the iteration starts again from the externals' first content, until no
+/// operator steps down. All ranks start again together.
 class Trial {
  public:
   static constexpr std::size_t kMostMismatches = 100;
@@ -49,21 +49,22 @@ class Trial {
  private:
   void run_steps(BoundProgram& bound);
   void attempt(BoundProgram& bound, const Step& step);
-  /// What of an operator's outputs is another way than recorded.
+  /// How an operator's outputs differ from the recorded ones.
   struct Difference {
-    bool in_kind = false;  ///< another dtype, or a tensor of none
+    /// Another dtype, or a tensor where there was none, or none where there was one.
+    bool in_kind = false;
     bool in_shape = false;
     [[nodiscard]] bool any() const { return in_kind || in_shape; }
   };
 
-  /// A device that answers nothing any more is no matter of one operator's.
+  /// Throws if the device does not answer any more, since that is more than one operator's failure.
   void refuse_lost_device(const Step& step, const std::exception& failure) const;
-  /// For an operator that gave another dtype or shape than recorded.
+  /// Finds another way for an operator that gave another dtype or shape than recorded.
   [[nodiscard]] bool find_other_way(const Step& step, const Difference& found);
   void replace(const BoundProgram& bound, const Step& step);
   void step_down(const Step& step, const std::exception& failure);
   void guard_arguments(const Step& step);
-  /// What an operator gave must lie within its storage before another one reads it.
+  /// Throws if a result reaches beyond its storage, before another operator reads it.
   void refuse_outside(const Step& step) const;
   /// Counts and notes what differs in an operator's outputs.
   [[nodiscard]] Difference check_outputs(const Step& step);

@@ -11,13 +11,13 @@
 
 namespace understudy::et_schema {
 
-/// What recording one event costs, as measured when the capture was made.
+/// The cost of recording one event, measured during the capture.
 struct ObserverCost {
   double kineto_event_ns = 0;             ///< an event of the profiler alone
   std::optional<double> et_node_ns = {};  ///< a node of the execution trace, on top of that
 };
 
-/// What tells a trace from another of the same name: both are in its header.
+/// Tells a trace from another one of the same name; both numbers are in its header.
 struct TraceMark {
   std::int64_t pid = 0;
   std::int64_t start_ts = 0;
@@ -34,35 +34,36 @@ struct CapturedProbe {
 
 /// One rank of a capture.
 struct CapturedRank {
-  std::optional<TraceMark> trace;               ///< older captures have none
-  std::vector<std::string> files;               ///< base names
-  std::vector<std::int64_t> step_ns;            ///< of the steps that nothing observed
-  std::vector<std::int64_t> step_minor_faults;  ///< page faults of the same steps; older captures
-                                                ///< have none
-  std::vector<std::int64_t> profiled_minor_faults;  ///< of the steps profiled without the trace
+  std::optional<TraceMark> trace;     ///< older captures have none
+  std::vector<std::string> files;     ///< base names
+  std::vector<std::int64_t> step_ns;  ///< times of the unprofiled steps
+  /// Page faults of the same steps; older captures have none.
+  std::vector<std::int64_t> step_minor_faults;
+  /// Page faults of the steps profiled without the trace.
+  std::vector<std::int64_t> profiled_minor_faults;
   std::optional<ObserverCost> observer;
   std::optional<CapturedProbe> probe;  ///< older captures have none
-  /// Device → bytes of tensors that outlive a step and that no operator meets in it; older captures
+  /// Device → bytes of tensors that outlive a step and that no operator uses in it; older captures
   /// have none.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
-  /// What decided which kernels ran, and the environment's variables that do; older captures have
-  /// none.
+  /// The settings that decided which kernels ran, and the environment's variables that do so; older
+  /// captures have none.
   std::map<std::string, std::string> kernel_settings;
   std::map<std::string, std::string> variables;
   /// The median of step_ns; none without steps.
   [[nodiscard]] std::optional<std::int64_t> median_step_ns() const;
-  /// The median of step_minor_faults, likewise.
+  /// The median of step_minor_faults; none without steps.
   [[nodiscard]] std::optional<std::int64_t> median_minor_faults() const;
   [[nodiscard]] std::optional<std::int64_t> median_profiled_minor_faults() const;
-  /// The median beside the profiled steps, or beside the traced one.
+  /// The median beside the profiled steps, and that beside the traced step.
   [[nodiscard]] std::optional<HostProbe> profiled_probe() const;
   [[nodiscard]] std::optional<HostProbe> traced_probe() const;
 };
 
-/// capture.json, as far as it is read here.
+/// The fields of capture.json that are read here.
 struct Capture {
-  std::string id;                   ///< drawn at random, one for all ranks; empty: an older capture
-  std::int64_t world_size = 1;      ///< of the job
+  std::string id;                   ///< a random text, one for all ranks; empty: an older capture
+  std::int64_t world_size = 1;      ///< that of the job
   std::vector<CapturedRank> ranks;  ///< by rank
 };
 
@@ -70,7 +71,7 @@ struct Capture {
 /// input): not JSON, another format, a rank that is missing or out of order.
 [[nodiscard]] Capture parse_capture(std::string_view json, const std::string& file);
 
-/// True of the document's text if it says that it is one.
+/// Whether the document's text says that it is a capture.
 [[nodiscard]] bool is_capture(std::string_view json);
 
 }  // namespace understudy::et_schema

@@ -10,13 +10,14 @@
 
 namespace understudy::et_schema {
 
-/// The descriptions of captures that lie among the files of an input, by their folder's name with a
+/// The descriptions of captures among the files of an input, by the name of their folder with a
 /// slash, and the traces that they list.
 class CaptureOrigins {
  public:
   /// Takes a file if it is a capture.json that can be read.
   void add(const std::string& name, std::string_view json);
-  /// Sets Trace::capture of each: by the description in its own folder, else by one that lists it.
+  /// Sets Trace::capture of each trace by the description in its own folder, or else by one that
+  /// lists the trace.
   void attach(std::vector<Trace>& traces) const;
   [[nodiscard]] bool has_folder_of(const std::string& file) const;
 

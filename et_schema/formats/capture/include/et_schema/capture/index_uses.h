@@ -15,9 +15,9 @@ inline constexpr int kIndexUsesVersion = 1;
 /// that is missing or of another type, a reuse that no draws can have.
 [[nodiscard]] IndexUses parse_index_uses(std::string_view json, const std::string& file);
 
-/// What the names of a trace and of the file about its index values have in common:
-/// "a/rank-0.et.json.gz" and "a/rank-0.indices.json.gz" give "a/rank-0". Nothing for a name that is
-/// not of such a file.
+/// The common beginning of the names of a trace and of the file about its index values:
+/// "a/rank-0.et.json.gz" and "a/rank-0.indices.json.gz" give "a/rank-0". Nothing for the name of
+/// another file.
 [[nodiscard]] std::optional<std::string> stem_of_index_uses(std::string_view file);
 [[nodiscard]] std::string stem_of_trace(std::string_view file);
 

@@ -43,8 +43,8 @@ inline constexpr int kChakraCollectives = 10;
 [[nodiscard]] std::string_view to_string(ChakraNodeType type);
 [[nodiscard]] std::string_view to_string(ChakraCollective collective);
 
-/// Which field of AttributeProto's oneof holds a value: its number in the schema. Writers differ,
-/// so a reader takes any integer arm where it wants an integer.
+/// The field of AttributeProto's oneof that holds a value, by its number in the schema. Writers
+/// differ, so a reader that wants an integer takes any integer arm.
 enum class ChakraArm : std::uint8_t {
   kNone = 0,
   kDouble = 3,
@@ -82,7 +82,7 @@ enum class ChakraArm : std::uint8_t {
 /// "int64_val", "bool_list", as the schema spells them; "nothing" for kNone.
 [[nodiscard]] std::string_view to_string(ChakraArm arm);
 
-/// A named value. Of lists, those of integers and bools are kept; no attribute in use is another.
+/// A named value. Only lists of integers and of bools are kept; no attribute in use has another.
 struct ChakraAttribute {
   std::string_view name;
   ChakraArm arm = ChakraArm::kNone;
@@ -92,8 +92,8 @@ struct ChakraAttribute {
   std::span<const std::uint64_t> list = {};
 };
 
-/// The value of any integer arm, a bool among them; nothing for other arms, and for what is above
-/// 2^63 - 1.
+/// The value of any integer arm or of a bool; nothing for other arms, and for values above 2^63 -
+/// 1.
 [[nodiscard]] std::optional<std::int64_t> integer_of(const ChakraAttribute& attribute);
 
 /// Arguments or results of a node: three lists in the form of Python's texts.
@@ -123,7 +123,7 @@ struct ChakraNode {
   [[nodiscard]] std::string_view text(std::string_view wanted) const;
 };
 
-/// One rank's Chakra trace: what stands in the file, in its order, nothing of it judged.
+/// One rank's Chakra trace as the file has it, in its order and without any check of its meaning.
 struct ChakraFile {
   std::string file;
   std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
@@ -135,16 +135,16 @@ struct ChakraFile {
 
   [[nodiscard]] const ChakraAttribute* find(std::string_view wanted) const;
 
-  /// Owns all texts and lists.
+  /// Holds all texts and lists.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
 
-/// Reads an uncompressed Chakra trace: messages with their lengths in front, first the metadata.
-/// Throws Error (bad input) with the byte where it is wrong: a length that is cut off or leads
-/// beyond the file, a message that does not parse or has more than 64 MiB.
+/// Reads an uncompressed Chakra trace: messages with their lengths before them, the metadata first.
+/// Throws Error (bad input) with the position of the byte: a length that is cut off or leads beyond
+/// the file, a message that does not parse or has more than 64 MiB.
 [[nodiscard]] ChakraFile parse_chakra(std::string_view bytes, const std::string& file);
 
-/// The bytes of a Chakra trace: the same file, the same bytes.
+/// The bytes of a Chakra trace; the same file gives the same bytes.
 [[nodiscard]] std::string chakra_bytes(const ChakraFile& file);
 
 }  // namespace understudy::et_schema

@@ -8,12 +8,12 @@
 
 namespace understudy::et_schema {
 
-/// Walks over the outer levels of a large JSON file without parsing what is inside. Commas that are
-/// missing or trailing are passed and counted, and so is a file that is cut off: from there on
-/// is_cut_off() holds and nothing follows.
+/// Walks over the outer levels of a large JSON file without parsing what is inside. It passes
+/// missing and trailing commas and counts them. It also counts a file that is cut off: from there
+/// on is_cut_off() holds and nothing follows.
 class JsonCursor {
  public:
-  /// `position` is inside of the outermost bracket.
+  /// `position` is inside the outermost bracket.
   JsonCursor(std::string_view json, std::size_t position, Losses& losses)
       : json_(json), position_(position), losses_(losses) {}
 
@@ -23,8 +23,8 @@ class JsonCursor {
   /// Passes `"key":` and stands on the value. Nothing if the file is cut off. Throws Error (bad
   /// input) if there is no key.
   [[nodiscard]] std::optional<std::string_view> read_key();
-  /// Passes a value and returns its text; empty where the file is cut off. Throws Error (bad input)
-  /// on brackets that are nested too deep.
+  /// Passes a value and returns its text; empty if the file is cut off. Throws Error (bad input) if
+  /// brackets are nested too deep.
   std::string_view skip_value();
   /// Throws Error (bad input) if there is anything but white space left.
   void refuse_rest();

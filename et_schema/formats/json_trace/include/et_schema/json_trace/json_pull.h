@@ -11,36 +11,36 @@
 
 namespace understudy::et_schema {
 
-/// Text that is no JSON, found while it was read. Whoever reads a file repairs it or says where it
-/// stands.
+/// Thrown when text that is read is no JSON. The code that reads a file repairs the text or says
+/// where it stands.
 class JsonDamage : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "text that is no JSON"; }
 };
 
-/// A place in JSON text from which values are taken one after the other, without a tree of them: a
-/// copy is a second place in the same text, from which lists that belong together are walked side
-/// by side. What is passed over is checked for brackets and quotes alone. All members throw
-/// JsonDamage where the text does not go on as JSON does.
+/// A place in JSON text from which values are taken one after the other, without a tree of them. A
+/// copy is a second place in the same text, so lists that belong together can be walked side by
+/// side. Text that is passed over is checked only for brackets and quotes. All members throw
+/// JsonDamage where the text does not continue as JSON.
 class JsonPull {
  public:
-  /// Stands on the value that begins at `json[position]`, or behind white space there.
+  /// Stands on the value that begins at `json[position]`, or after white space there.
   explicit JsonPull(std::string_view json, std::size_t position = 0)
       : at_(json.data() + position), end_(json.data() + json.size()) {
     skip_space();
   }
 
   [[nodiscard]] bool stands_on(char c) const { return at_ != end_ && *at_ == c; }
-  /// Where it stands, for JsonPull(json, position).
+  /// The position in `json`, for JsonPull(json, position).
   [[nodiscard]] std::size_t position_in(std::string_view json) const {
     return static_cast<std::size_t>(at_ - json.data());
   }
 
-  /// Goes to the next item of an array: into it where `first` is true, which it makes false. False
-  /// at its end, which is passed. The item before must have been taken.
+  /// Goes to the next item of an array; if `first` is true, into the array, and `first` becomes
+  /// false. Returns false at the array's end, which it passes. The item before must have been
+  /// taken.
   [[nodiscard]] bool next_item(bool& first) { return next(first, '[', ']'); }
-  /// The same for the members of an object; stands on the value of `key`, which is as it was
-  /// written.
+  /// The same for the members of an object; stands on the value of `key`, which keeps its escapes.
   [[nodiscard]] bool next_member(bool& first, std::string_view& key) {
     if (!next(first, '{', '}')) {
       return false;
@@ -53,7 +53,7 @@ class JsonPull {
     return true;
   }
 
-  // Each takes a scalar if it is such a one, else it stays where it is and says false.
+  // Each takes a scalar if it has that type; otherwise it stays in place and returns false.
   [[nodiscard]] bool take(std::int64_t& value) {
     constexpr std::uint64_t kLimit = std::uint64_t{1} << 63U;
     const bool is_negative = stands_on('-');
@@ -71,10 +71,11 @@ class JsonPull {
     at_ = end != nullptr ? end : at_;
     return end != nullptr;
   }
-  /// Integers too.
+  /// Takes integers too.
   [[nodiscard]] bool take(double& value);
   [[nodiscard]] bool take(bool& value);
-  /// A text without its escapes: in the JSON itself, or in `unescaped` if it had any.
+  /// Takes a text and removes its escapes; `text` lies in the JSON itself, or in `unescaped` if it
+  /// had any escapes.
   [[nodiscard]] bool take(std::string_view& text, std::string& unescaped) {
     if (!stands_on('"')) {
       return false;
@@ -87,15 +88,15 @@ class JsonPull {
     return true;
   }
 
-  /// Passes `text` if it comes next, letter for letter: for what a writer always writes alike.
+  /// Passes `text` if it comes next, letter for letter; for text that a writer always writes in the
+  /// same way.
   [[nodiscard]] bool pass(std::string_view text) {
     const bool is_next = static_cast<std::size_t>(end_ - at_) >= text.size() &&
                          std::memcmp(at_, text.data(), text.size()) == 0;
     at_ += is_next ? text.size() : 0;
     return is_next;
   }
-  /// Passes a value and returns its text. Throws Error (bad input) on brackets that are nested too
-  /// deep.
+  /// Passes a value and returns its text. Throws Error (bad input) if brackets are nested too deep.
   std::string_view skip();
 
  private:
@@ -130,7 +131,7 @@ class JsonPull {
     }
     ++at_;
   }
-  /// Passes the text that it stands on and returns what is between the quotes.
+  /// Passes the text at this place and returns what is between the quotes.
   std::string_view raw_text(bool& has_escapes) {
     expect('"');
     const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
@@ -155,7 +156,7 @@ class JsonPull {
   [[nodiscard]] static bool ends_scalar(char c) {
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
   }
-  /// Where the digits from `begin` end, if these are a whole scalar below 2^64; null if not.
+  /// Where the digits from `begin` end, if they are a whole scalar below 2^64; null otherwise.
   [[nodiscard]] const char* digits_end(const char* begin, std::uint64_t& value) const {
     constexpr std::uint64_t kTen = 10;
     std::uint64_t result = 0;
@@ -173,7 +174,7 @@ class JsonPull {
     value = result;
     return digit;
   }
-  /// The scalar that it stands on, if a digit or a sign begins it; it is not passed.
+  /// The scalar at this place, if it begins with a digit or a sign; it is not passed.
   [[nodiscard]] std::string_view number_text() const;
 
   const char* at_;
@@ -182,7 +183,7 @@ class JsonPull {
 
 /// A value's text without white space.
 [[nodiscard]] std::string minified(JsonPull value);
-/// What a value is, for an error message: its start as JSON, at most 60 bytes.
+/// The start of a value as JSON, at most 60 bytes, for an error message.
 [[nodiscard]] std::string describe(JsonPull value);
 
 }  // namespace understudy::et_schema

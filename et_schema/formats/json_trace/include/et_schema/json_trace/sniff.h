@@ -12,15 +12,16 @@ enum class JsonKind : std::uint8_t {
   kOther    ///< anything else, JSON or not
 };
 
-/// What a file is, by the first telling key of its top level. Does not validate; never throws.
+/// The kind of a file, by the first key of its top level that tells. Does not validate; never
+/// throws.
 [[nodiscard]] JsonKind classify_json(std::string_view text);
 
 /// True if the top-level key is one that only Kineto files have.
 [[nodiscard]] bool is_kineto_key(std::string_view key);
 
-/// The position of the "{" that a file of the `wanted` kind begins with: kTrace or kKineto. Throws
-/// Error (bad input) that names what the file is instead: empty, binary, a Chakra protobuf, another
-/// kind of JSON.
+/// The position of the "{" that begins a file of the `wanted` kind, kTrace or kKineto. Throws Error
+/// (bad input) that names what the file is instead: empty, binary, a Chakra protobuf, another kind
+/// of JSON.
 [[nodiscard]] std::size_t check_start(std::string_view text, JsonKind wanted);
 
 /// Throws Error (bad input) for a Kineto file that was given as a trace.

@@ -32,13 +32,13 @@ enum class KinetoCategory : std::uint8_t {
 
 /// One complete event ("ph": "X").
 struct KinetoEvent {
-  std::string_view name;  ///< as Kineto's sanitiser left it: not a faithful key
+  std::string_view name;  ///< as Kineto's sanitiser left it, so not a reliable key
   std::string_view category_text;
   KinetoCategory category = KinetoCategory::kOther;
   std::int64_t ts_ns = 0;  ///< since the epoch, or since the machine's start: see base_time_ns
   std::int64_t dur_ns = 0;
-  std::int64_t pid = -1;          ///< process; the device of device events; -1: a text ("Spans")
-  std::int64_t tid = -1;          ///< OS thread; the stream of device events; -1: a text
+  std::int64_t pid = -1;          ///< process; for device events the device; -1: a text ("Spans")
+  std::int64_t tid = -1;          ///< OS thread; for device events the stream; -1: a text
   std::int64_t external_id = -1;  ///< -1: none. Old device events carry their correlation here
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
@@ -57,10 +57,10 @@ struct KinetoEvent {
          event.category == KinetoCategory::kGpuMemset;
 }
 
-/// What is read beside what every reader needs.
+/// The details that are read in addition to what every reader needs.
 enum class KinetoDetail : std::uint8_t { kTimes, kShapes };
 
-/// What a kernel says of the communication that it does; -1 and empty: not told.
+/// What a kernel says about its communication; -1 and empty: not told.
 struct KinetoComm {
   std::size_t event = 0;             ///< position in Profile::events
   std::string_view name;             ///< "Collective name", record_param_comms' own: "allreduce"
@@ -113,16 +113,16 @@ struct Profile {
   std::map<std::string, std::uint64_t> other_events;  ///< by phase: "f", "s", "M", "i"
   Losses losses;
 
-  /// Owns the events' texts.
+  /// Holds the events' texts.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
 
-/// Reads a Kineto chrome trace of either era of time: whole microseconds, or three decimals
-/// relative to baseTimeNanoseconds. Times are whole nanoseconds in the result (exact up to 2^43 µs
+/// Reads a Kineto chrome trace with times of either kind: whole microseconds, or three decimals
+/// relative to baseTimeNanoseconds. Times in the result are whole nanoseconds (exact up to 2^43 µs
 /// after the base). Damage is repaired as in parse_trace(). `json` is the uncompressed file and not
 /// kept; `file` names it in errors. Throws Error (bad input): not JSON, an execution trace or
-/// something else, no events, numbers that overflow, values nested too deep. Linear in the input's
-/// size.
+/// something else, no events, numbers that overflow, values nested too deep. The time is linear in
+/// the input's size.
 [[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file,
                                    KinetoDetail detail = KinetoDetail::kTimes);
 
