@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using generator::KernelTime;
 
-constexpr double kNsPerMs = 1e6;
+constexpr double kDeviceNsPerMs = 1e6;
 constexpr std::size_t kLongest = 20;
 constexpr std::size_t kNameColumns = 60;
 
@@ -45,7 +45,7 @@ Json sums_by(const char* name, const std::vector<KernelTime>& kernels, std::int6
     const auto ns = static_cast<double>(sum.second);
     rows.push_back({{name, text},
                     {"count", sum.first},
-                    {"ms", ns / kNsPerMs},
+                    {"ms", ns / kDeviceNsPerMs},
                     {"share", all_ns == 0 ? 0 : ns / static_cast<double>(all_ns)}});
   }
   return rows;
@@ -67,11 +67,11 @@ Json profile_document(const et_schema::Profile& profile) {
                     {"launched_by", name_of(kernel.by)},
                     {"launcher", kernel.launcher},
                     {"count", kernel.count},
-                    {"ms", ns / kNsPerMs},
+                    {"ms", ns / kDeviceNsPerMs},
                     {"share", all_ns == 0 ? 0 : ns / static_cast<double>(all_ns)}});
   }
   return {{"file", profile.file},
-          {"device_ms", static_cast<double>(all_ns) / kNsPerMs},
+          {"device_ms", static_cast<double>(all_ns) / kDeviceNsPerMs},
           {"count", count},
           {"classes", sums_by("name", kernels, all_ns,
                               [](const KernelTime& kernel) { return kernel.kernel_class; })},
