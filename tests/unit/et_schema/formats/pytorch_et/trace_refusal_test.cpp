@@ -82,14 +82,15 @@ TEST(TraceRefusal, ChakraProtobuf) {
 }
 
 TEST(TraceRefusal, KinetoFile) {
-  EXPECT_EQ(parse_error(R"({"schemaVersion": 1, "traceEvents": []})"),
-            "not a PyTorch execution trace: this is a Kineto trace\n"
-            "  file:     t.json\n"
-            "  field:    schemaVersion\n"
-            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-            "  got:      a Kineto (chrome) trace\n"
-            "  hint:     give the execution trace of the same run; inspect --device-time shows what "
-            "a profile holds by itself");
+  EXPECT_EQ(
+      parse_error(R"({"schemaVersion": 1, "traceEvents": []})"),
+      "not a PyTorch execution trace: this is a Kineto trace\n"
+      "  file:     t.json\n"
+      "  field:    schemaVersion\n"
+      "  expected: a JSON object with \"schema\" and \"nodes\"\n"
+      "  got:      a Kineto (chrome) trace\n"
+      "  hint:     give the execution trace of the same run; inspect --device-time shows what "
+      "a profile holds by itself");
 }
 
 TEST(TraceRefusal, AResultOfOurOwn) {
