@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "et_schema/model/op_class.h"
+#include "et_schema/model/allocation.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
@@ -456,7 +456,9 @@ bool is_wrapped_number(const Node& node, const Tensor& input) {
 
 bool only_prepares_memory(std::string_view name) {
   const et_schema::OperatorFacts& facts = et_schema::operator_facts(name);
-  return facts.shows || facts.fills || et_schema::op_class(name) == "allocation";
+  const bool clears = facts.fills && (name.find("zero") != std::string_view::npos ||
+                                      name.find("fill") != std::string_view::npos);
+  return facts.shows || clears || et_schema::allocates_memory(name) || name == "aten::resize_";
 }
 
 }  // namespace understudy::generator
