@@ -64,7 +64,7 @@ Json profile_document(const et_schema::Profile& profile) {
     const auto ns = static_cast<double>(kernel.device_ns);
     rows.push_back({{"name", kernel.kernel},
                     {"class", kernel.kernel_class},
-                    {"launched_by", name_of(kernel.by)},
+                    {"launched_by", to_string(kernel.by)},
                     {"launcher", kernel.launcher},
                     {"count", kernel.count},
                     {"ms", ns / kDeviceNsPerMs},
@@ -76,7 +76,7 @@ Json profile_document(const et_schema::Profile& profile) {
           {"classes", sums_by("name", kernels, all_ns,
                               [](const KernelTime& kernel) { return kernel.kernel_class; })},
           {"launches", sums_by("name", kernels, all_ns,
-                               [](const KernelTime& kernel) { return name_of(kernel.by); })},
+                               [](const KernelTime& kernel) { return to_string(kernel.by); })},
           {"kernels", std::move(rows)}};
 }
 

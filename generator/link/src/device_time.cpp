@@ -48,7 +48,7 @@ class Kernels {
 
 }  // namespace
 
-std::string_view name_of(LaunchedBy by) {
+std::string_view to_string(LaunchedBy by) {
   switch (by) {
     case LaunchedBy::kOperator:
       return "operator";

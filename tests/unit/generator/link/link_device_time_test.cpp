@@ -263,7 +263,7 @@ std::map<std::string, std::int64_t> permille(const std::vector<KernelTime>& kern
   std::map<std::string, std::int64_t> ns;
   for (const KernelTime& kernel : kernels) {
     ns[std::string(kernel.kernel_class)] += kernel.device_ns;
-    ns[std::string(name_of(kernel.by))] += kernel.device_ns;
+    ns[std::string(to_string(kernel.by))] += kernel.device_ns;
   }
   for (auto& [name, sum] : ns) {
     sum = (1000 * sum + all_ns / 2) / all_ns;

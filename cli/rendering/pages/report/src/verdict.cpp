@@ -52,8 +52,8 @@ std::string coverage_text(const et_schema::Coverage& coverage) {
 }
 
 /// "2 operators were dropped: my::op (no such operator), …".
-void add_rows(std::vector<std::string>& findings, const std::vector<NamedCount>& rows,
-              const char* what) {
+void add_verdict_rows(std::vector<std::string>& findings, const std::vector<NamedCount>& rows,
+                      const char* what) {
   constexpr std::size_t kNamed = 3;
   std::uint64_t count = 0;
   std::vector<std::string> names;
@@ -110,8 +110,8 @@ std::vector<std::string> findings_of(const Report& report) {
                                    counted(total.iteration_ms.samples.size(), "iteration"),
                                    counted(total.measurement.timing_passes, "timing pass")));
   }
-  add_rows(findings, total.coverage.dropped, "dropped");
-  add_rows(findings, total.coverage.stubbed, "stubbed");
+  add_verdict_rows(findings, total.coverage.dropped, "dropped");
+  add_verdict_rows(findings, total.coverage.stubbed, "stubbed");
   if (total.output_mismatches > 0) {
     findings.push_back(
         fmt::format("{} of {} outputs differ from the recorded shape, dtype or stride.",

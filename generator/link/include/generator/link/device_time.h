@@ -17,7 +17,7 @@ enum class LaunchedBy : std::uint8_t {
   kNothing    ///< no operator was open, or no launch is in the profile
 };
 /// "operator", "label without operator", "graph launch", "unlinked".
-[[nodiscard]] std::string_view name_of(LaunchedBy by);
+[[nodiscard]] std::string_view to_string(LaunchedBy by);
 
 /// Device events of one name that were launched alike.
 struct KernelTime {
