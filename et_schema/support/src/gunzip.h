@@ -22,7 +22,7 @@ class Gunzip {
 
   [[nodiscard]] bool is_gzip() const { return is_gzip_; }
   /// Packed bytes that were read from the source so far.
-  [[nodiscard]] std::uint64_t packed_bytes() const { return packed_bytes_; }
+  [[nodiscard]] std::uint64_t packed_bytes() const { return packed_bytes_ - stream_.avail_in; }
 
   /// libarchive's archive_read_callback; `self` is a Gunzip.
   static la_ssize_t read(archive* handle, void* self, const void** block);

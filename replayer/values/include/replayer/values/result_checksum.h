@@ -164,8 +164,9 @@ std::string checksum_line(const std::string& op, const std::vector<at::Tensor>& 
                           FreshMemory& fresh, LeavesUnwritten leaves_unwritten) {
   std::string line = op;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    line += fresh.is_shown(op, leaves_unwritten(op, i), results[i]) ? " fresh"
-                                                                    : " " + checksum(results[i]);
+    line += ' ';
+    line +=
+        fresh.is_shown(op, leaves_unwritten(op, i), results[i]) ? "fresh" : checksum(results[i]);
   }
   return line + "\n";
 }
