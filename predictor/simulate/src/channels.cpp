@@ -21,7 +21,7 @@ using et_schema::Instruction;
 class ChannelFinder {
  public:
   ChannelFinder(const Job& job, const std::vector<RankClass>& classes,
-                const std::vector<Plan>& plans, const Costs& costs,
+                const std::vector<ProgramPlan>& plans, const Costs& costs,
                 std::vector<std::vector<PlayedCost>>& played)
       : job_(job), classes_(classes), plans_(plans), costs_(costs), played_(played) {
     class_of_.resize(job.program_of.size());
@@ -56,7 +56,9 @@ class ChannelFinder {
     std::vector<std::uint32_t> instructions;
   };
 
-  [[nodiscard]] const Plan& plan_of(std::uint32_t c) const { return plans_[classes_[c].program]; }
+  [[nodiscard]] const ProgramPlan& plan_of(std::uint32_t c) const {
+    return plans_[classes_[c].program];
+  }
   [[nodiscard]] const Instruction& instruction(std::uint32_t c, std::uint32_t at) const {
     return job_.programs[classes_[c].program]->instructions[at];
   }
@@ -203,7 +205,7 @@ class ChannelFinder {
 
   const Job& job_;
   const std::vector<RankClass>& classes_;
-  const std::vector<Plan>& plans_;
+  const std::vector<ProgramPlan>& plans_;
   const Costs& costs_;
   std::vector<std::vector<PlayedCost>>& played_;
   std::vector<std::uint32_t> class_of_;  ///< by rank
@@ -215,7 +217,7 @@ class ChannelFinder {
 }  // namespace
 
 Channels find_channels(const Job& job, const std::vector<RankClass>& classes,
-                       const std::vector<Plan>& plans, const Costs& costs,
+                       const std::vector<ProgramPlan>& plans, const Costs& costs,
                        std::vector<std::vector<PlayedCost>>& played) {
   return ChannelFinder(job, classes, plans, costs, played).find();
 }

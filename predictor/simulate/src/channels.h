@@ -31,7 +31,7 @@ struct Channels {
 /// go to the `played` costs of the programs. Throws Error (bad input): members that make different
 /// numbers of calls.
 [[nodiscard]] Channels find_channels(const Job& job, const std::vector<RankClass>& classes,
-                                     const std::vector<Plan>& plans, const Costs& costs,
+                                     const std::vector<ProgramPlan>& plans, const Costs& costs,
                                      std::vector<std::vector<PlayedCost>>& played);
 
 /// The question to `costs` about calls that ranks of a group make together; `sides` are in group

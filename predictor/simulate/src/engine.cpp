@@ -10,8 +10,9 @@
 
 namespace understudy::predictor {
 
-Engine::Engine(const Job& job, const SimulateOptions& options, const std::vector<Plan>& plans,
-               const Channels& channels, std::vector<RankClass>& classes)
+Engine::Engine(const Job& job, const SimulateOptions& options,
+               const std::vector<ProgramPlan>& plans, const Channels& channels,
+               std::vector<RankClass>& classes)
     : job_(job),
       options_(options),
       channels_(channels),
@@ -120,7 +121,7 @@ void Engine::update(std::uint32_t c) {
   }
 }
 
-bool Engine::are_done(const RankState& rank, Range deps, std::uint32_t iteration) const {
+bool Engine::are_done(const RankState& rank, PlanRange deps, std::uint32_t iteration) const {
   for (std::uint32_t i = deps.begin; i < deps.end; ++i) {
     const StreamDep& dep = rank.plan->stream_deps[i];
     const std::uint64_t items = dep.items + std::uint64_t{iteration} * rank.plan->items[dep.stream];

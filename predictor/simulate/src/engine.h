@@ -87,7 +87,7 @@ struct HostState {
 
 /// A class of ranks in the simulation.
 struct RankState {
-  const Plan* plan = nullptr;
+  const ProgramPlan* plan = nullptr;
   const std::vector<ChannelCall>* calls = nullptr;
   std::vector<HostState> hosts;
   std::vector<StreamState> streams;
@@ -104,7 +104,7 @@ struct RankState {
 /// Simulates all classes in the order of time.
 class Engine {
  public:
-  Engine(const Job& job, const SimulateOptions& options, const std::vector<Plan>& plans,
+  Engine(const Job& job, const SimulateOptions& options, const std::vector<ProgramPlan>& plans,
          const Channels& channels, std::vector<RankClass>& classes);
   /// Fills in the results of the classes. Returns the number of events.
   std::uint64_t run();
@@ -143,7 +143,7 @@ class Engine {
   void finish_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   [[nodiscard]] bool can_start(const RankState& rank, const HostState& host,
                                const Task& task) const;
-  [[nodiscard]] bool are_done(const RankState& rank, Range deps, std::uint32_t iteration) const;
+  [[nodiscard]] bool are_done(const RankState& rank, PlanRange deps, std::uint32_t iteration) const;
   // Streams.
   /// Brings the first item that can begin to the front of the queue.
   void bring_forward(const RankState& rank, StreamState& stream) const;

@@ -40,7 +40,7 @@ class Planner {
     returned_.assign(program.instructions.size(), 0);
   }
 
-  Plan plan() {
+  ProgramPlan plan() {
     for (std::uint32_t at = 0; at < program_.instructions.size(); ++at) {
       add(at);
     }
@@ -106,7 +106,7 @@ class Planner {
   /// times it is the item that ended when the wait did; for a stream's wait, one of the streams'
   /// last items. A wait that met its event already completed waited at the latest for the last item
   /// that had ended by then.
-  Range waited_for(const DeviceWait& wait) {
+  PlanRange waited_for(const DeviceWait& wait) {
     if (wait.waits_for == DeviceWait::For::kDevice) {
       return all_streams();
     }
@@ -189,7 +189,7 @@ class Planner {
 
   /// The latest point of each stream as dependencies; none on `own`, which keeps its order by
   /// itself.
-  Range points(const std::vector<StreamPoint>& points, std::uint32_t own = kNoIndex) {
+  PlanRange points(const std::vector<StreamPoint>& points, std::uint32_t own = kNoIndex) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     for (const StreamPoint& point : points) {
       const auto& issued = issued_[point.stream];
@@ -212,7 +212,7 @@ class Planner {
     plan_.stream_deps.push_back(dep);
   }
 
-  Range stream_so_far(std::uint32_t stream) {
+  PlanRange stream_so_far(std::uint32_t stream) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     if (plan_.items[stream] > 0) {
       plan_.stream_deps.push_back({stream, plan_.items[stream]});
@@ -220,7 +220,7 @@ class Planner {
     return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
   }
 
-  Range all_streams() {
+  PlanRange all_streams() {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     for (std::uint32_t stream = 0; stream < plan_.items.size(); ++stream) {
       if (plan_.items[stream] > 0) {
@@ -262,7 +262,7 @@ class Planner {
   TimeLimit limit_;
   HostGaps gaps_;
   RecordedTimeline recorded_;
-  Plan plan_;
+  ProgramPlan plan_;
   std::vector<std::vector<StreamPoint>> carried_;   ///< by stream
   std::vector<std::vector<std::uint32_t>> issued_;  ///< by stream: instructions of its items
   /// By instruction: tasks of its timeline up to and including its own.
@@ -271,8 +271,8 @@ class Planner {
 
 }  // namespace
 
-Plan plan_of(const et_schema::Program& program, const Flow& flow, const Costs& costs,
-             std::vector<PlayedCost>& played) {
+ProgramPlan plan_of(const et_schema::Program& program, const Flow& flow, const Costs& costs,
+                    std::vector<PlayedCost>& played) {
   return Planner(program, flow, costs, played).plan();
 }
 

@@ -8,7 +8,7 @@
 namespace understudy::predictor {
 
 /// Positions in a list of the plan.
-struct Range {
+struct PlanRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   [[nodiscard]] bool empty() const { return begin == end; }
@@ -37,14 +37,14 @@ struct Task {
   std::uint32_t item = 0;           ///< its number on the stream, counted from 1
   std::uint32_t call = kNoIndex;    ///< for a communication: its number in the program
   bool on_host = false;             ///< for a communication: it starts when its host's call returns
-  Range before = {};                ///< streams that its host waits for first
-  Range after_hosts = {};
-  Range item_after = {};  ///< streams that its item waits for
-  Range behind = {};      ///< streams that its host waits for at the end
+  PlanRange before = {};            ///< streams that its host waits for first
+  PlanRange after_hosts = {};
+  PlanRange item_after = {};  ///< streams that its item waits for
+  PlanRange behind = {};      ///< streams that its host waits for at the end
 };
 
 /// A program with its costs, ready to be simulated any number of times.
-struct Plan {
+struct ProgramPlan {
   std::vector<std::vector<Task>> timelines;
   std::vector<StreamDep> stream_deps;
   std::vector<HostDep> host_deps;
@@ -55,7 +55,7 @@ struct Plan {
 };
 
 /// Asks `costs` once for each instruction; the answers go to `played`.
-[[nodiscard]] Plan plan_of(const et_schema::Program& program, const Flow& flow, const Costs& costs,
-                           std::vector<PlayedCost>& played);
+[[nodiscard]] ProgramPlan plan_of(const et_schema::Program& program, const Flow& flow,
+                                  const Costs& costs, std::vector<PlayedCost>& played);
 
 }  // namespace understudy::predictor

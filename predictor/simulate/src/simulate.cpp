@@ -67,7 +67,7 @@ Simulation simulate(const Job& job, const Costs& costs, const SimulateOptions& o
   Simulation result;
   result.classes = classes_of(job, options.merge_ranks);
   result.costs.resize(job.programs.size());
-  std::vector<Plan> plans;
+  std::vector<ProgramPlan> plans;
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
     result.flows.push_back(flow_of(*job.programs[p]));
     if (options.single_stream) {
