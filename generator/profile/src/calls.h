@@ -24,10 +24,10 @@ struct TensorRole {
 /// A host event with what it called.
 struct Call {
   HostIndex event = kNoEvent;
-  std::uint32_t thread = 0;           ///< position in HostEvents::threads
-  std::int64_t next_ns = 0;           ///< begin of what follows on the thread
-  bool is_backward = false;           ///< a label of the backward pass
-  RecordedCall recorded;              ///< without schema: a label, or an operator that is opened
+  std::uint32_t thread = 0;         ///< position in HostEvents::threads
+  std::int64_t next_ns = 0;         ///< begin of what follows on the thread
+  bool is_backward = false;         ///< a label of the backward pass
+  RecordedCall recorded;            ///< without schema: a label, or an operator that is opened
   std::vector<TensorRole> role_of;  ///< of recorded.tensors
   CallResults told;
   std::span<const et_schema::Value> outputs;

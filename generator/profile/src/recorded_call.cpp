@@ -60,7 +60,9 @@ ToldAs told_by(const KinetoArgument& argument) {
   const bool is_number = (first >= '0' && first <= '9') || first == '-' || first == '.' ||
                          argument.value == "True" || argument.value == "False" ||
                          argument.value == "inf" || argument.value == "nan";
-  return argument.value.starts_with('[') ? ToldAs::kNumbers : is_number ? ToldAs::kNumber : ToldAs::kText;
+  return argument.value.starts_with('[') ? ToldAs::kNumbers
+         : is_number                     ? ToldAs::kNumber
+                                         : ToldAs::kText;
 }
 
 bool is_enumeration(std::string_view base) {
