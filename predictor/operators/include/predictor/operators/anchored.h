@@ -34,9 +34,10 @@ struct TimeParts {
 /// Kernels of one class that one operator launched on a card.
 struct RecordedKernels {
   OperatorCall call;  ///< without layouts: its work is unknown
-  std::string_view kernel_class;
+  std::string_view kernel_class = {};
   double kernels = 1;
   double ns = 0;               ///< of all of them
+  double blocks = 0;           ///< of threads in the longest; 0: not told
   bool crosses_hosts = false;  ///< between the card and something else: copies, communication
 };
 
