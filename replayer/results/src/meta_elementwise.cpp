@@ -248,7 +248,7 @@ MetaResults shuffled(const MetaCall& call) {
 constexpr std::array<MetaRow, 31> kRows = {
     {{"relu hardtanh hardswish logit rrelu_with_noise poisson binomial _standard_gamma flip "
       "_masked_scale native_dropout_backward _masked_softmax binary_cross_entropy_backward "
-      "linalg_matrix_exp",
+      "linalg_matrix_exp pin_memory _pin_memory",
       like_first},
      {"roll", plain_like_first},
      {"mse_loss_backward nll_loss2d_backward glu_backward reflection_pad2d_backward "

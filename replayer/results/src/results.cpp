@@ -218,12 +218,20 @@ CallResults unknown(std::string why) {
 
 constexpr const char* kOnContent = "they depend on what its tensors hold";
 
-/// LibTorch's message for an operator without a kernel names that one, which a composite operator
-/// may have called.
-std::string name_in(const std::string& message) {
+/// The operator without a kernel that LibTorch's message names, which may be one that a composite
+/// operator called; empty where the message is about something else.
+std::string without_kernel(const c10::Error& error) {
+  const std::string message = first_line(error.what_without_backtrace());
   const std::size_t begin = message.find("aten::");
-  const std::size_t end = message.find(": attempted to run", begin);
-  return begin == 0 && end != std::string::npos ? message.substr(0, end) : "";
+  const std::size_t end = message.find_first_of(":' ", begin == std::string::npos ? 0 : begin + 6);
+  const bool is_missing = dynamic_cast<const c10::NotImplementedError*>(&error) != nullptr;
+  return is_missing && begin != std::string::npos ? message.substr(begin, end - begin) : "";
+}
+
+std::string reason_of(const c10::Error& error) {
+  const std::string missing = without_kernel(error);
+  return missing.empty() ? first_line(error.what_without_backtrace())
+                         : missing + " has no kernel for tensors without memory";
 }
 
 bool depends_on_content(std::string_view op) {
@@ -264,9 +272,9 @@ class Trial {
       if (std::optional<CallResults> written = written_inputs(*found.match)) {
         return *std::move(written);
       }
-      return with_memory(*found.match, first_line(error.what_without_backtrace()));
+      return with_memory(*found.match, error);
     } catch (const c10::Error& error) {
-      return with_memory(*found.match, first_line(error.what_without_backtrace()));
+      return with_memory(*found.match, error);
     }
   }
 
@@ -314,13 +322,12 @@ class Trial {
 
   /// Small calls are made with memory where they cannot be without: once with zeros, once with ones
   /// in it, since results that depend on what tensors hold are not known.
-  CallResults with_memory(const OperatorMatch& match, const std::string& why) const {
-    const std::string missing = name_in(why);
-    if (depends_on_content(instruction_.name) || depends_on_content(missing)) {
+  CallResults with_memory(const OperatorMatch& match, const c10::Error& error) const {
+    if (depends_on_content(instruction_.name) || depends_on_content(without_kernel(error))) {
       return unknown(kOnContent);
     }
     if (!fits_in_memory() || !match.handle.schema().name().starts_with("aten::")) {
-      return unknown(missing.empty() ? why : missing + " has no rule for tensors without memory");
+      return unknown(reason_of(error));
     }
     std::optional<CallResults> first;
     for (const int content : {0, 1}) {
@@ -354,7 +361,7 @@ class Trial {
       match.handle.callBoxed(stack);
       return describe_results(stack, inputs.all());
     } catch (const c10::Error& error) {
-      return unknown(first_line(error.what_without_backtrace()));
+      return unknown(reason_of(error));
     }
   }
 
