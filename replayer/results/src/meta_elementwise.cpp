@@ -110,7 +110,10 @@ MetaResults loss(const MetaCall& call) {
 
 MetaResults log_sigmoid(const MetaCall& call) {
   const at::Tensor self = call.tensor("self");
-  return {like(self), recorded_on_cpu() ? like(self) : sized(self, {0})};
+  if (recorded_on_cpu()) {
+    return {plain(self), plain(self)};
+  }
+  return {like(self), sized(self, {0})};
 }
 
 MetaResults dropout(const MetaCall& call) {
@@ -209,7 +212,9 @@ MetaResults padded(const MetaCall& call) {
   for (std::size_t i = 0; i + 1 < padding.size() && i / 2 < sizes.size(); i += 2) {
     sizes[sizes.size() - 1 - i / 2] += padding[i] + padding[i + 1];
   }
-  return {sized(self, sizes)};
+  const at::MemoryFormat order =
+      recorded_on_cpu() ? self.suggest_memory_format() : at::MemoryFormat::Contiguous;
+  return {at::empty(sizes, self.options().memory_format(order))};
 }
 
 MetaResults sampled(const MetaCall& call) {

@@ -145,8 +145,7 @@ MetaResults fourier_of_real(const MetaCall& call) {
   if (call.flag("onesided")) {
     sizes[last] = sizes[last] / 2 + 1;
   }
-  const at::ScalarType dtype = c10::toComplexType(self.scalar_type());
-  return {recorded_on_cpu() ? sized(self, sizes, dtype) : transformed(self, sizes, dims, dtype)};
+  return {transformed(self, sizes, dims, c10::toComplexType(self.scalar_type()))};
 }
 
 MetaResults real_of_fourier(const MetaCall& call) {

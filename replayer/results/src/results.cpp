@@ -37,8 +37,6 @@ using et_schema::SlotId;
 
 const c10::Device kNoMemory(c10::kMeta);
 const c10::Device kMemory(c10::kCPU);
-/// What the inputs of a call may hold that is tried with memory.
-constexpr std::int64_t kMostTriedBytes = std::int64_t{16} << 20U;
 
 /// The tensors of one call: each occurrence of a slot is one, and an undefined tensor, too.
 class InputTensors {
@@ -245,9 +243,10 @@ bool depends_on_content(std::string_view op) {
 /// A call, tried one way after the other.
 class Trial {
  public:
-  Trial(const Program& program, const Instruction& instruction)
+  Trial(const Program& program, const Instruction& instruction, std::int64_t most_tried_bytes)
       : program_(program),
         instruction_(instruction),
+        most_tried_bytes_(most_tried_bytes),
         inputs_(program, kNoMemory),
         arguments_(inputs_.take(instruction.args)) {}
 
@@ -345,7 +344,7 @@ class Trial {
     for (const at::Tensor& tensor : inputs_.all()) {
       bytes += tensor.defined() ? static_cast<std::int64_t>(tensor.storage().nbytes()) : 0;
     }
-    return bytes <= kMostTriedBytes;
+    return bytes <= most_tried_bytes_;
   }
 
   CallResults called_with(const OperatorMatch& match, int content) const {
@@ -367,18 +366,20 @@ class Trial {
 
   const Program& program_;
   const Instruction& instruction_;
+  std::int64_t most_tried_bytes_;
   InputTensors inputs_;
   std::vector<Argument> arguments_;
 };
 
 }  // namespace
 
-CallResults results_of(const Program& program, const Instruction& instruction) {
+CallResults results_of(const Program& program, const Instruction& instruction,
+                       std::int64_t most_tried_bytes) {
   register_meta_rows();
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::NoGradGuard no_gradients;
   try {
-    return Trial(program, instruction).run();
+    return Trial(program, instruction, most_tried_bytes).run();
   } catch (const BoxFailure& failure) {
     return unknown(failure.reason);
   } catch (const c10::Error& error) {
