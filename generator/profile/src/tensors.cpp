@@ -25,18 +25,6 @@ std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
              : bytes;
 }
 
-std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes) {
-  std::vector<std::int64_t> strides(sizes.size());
-  std::int64_t step = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = step;
-    if (__builtin_mul_overflow(step, std::max<std::int64_t>(sizes[i], 1), &step)) {
-      step = std::numeric_limits<std::int64_t>::max();
-    }
-  }
-  return strides;
-}
-
 Allocations::Allocations(const et_schema::Profile& profile, const HostEvents& host) {
   std::vector<const et_schema::KinetoMemory*> events;
   for (const et_schema::KinetoMemory& event : profile.memory) {

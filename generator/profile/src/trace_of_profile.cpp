@@ -15,6 +15,7 @@
 #include "et_schema/pytorch_et/trace_tree.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
+#include "generator/lowering/slots.h"
 #include "identity.h"
 #include "tensors.h"
 #include "timeline.h"
@@ -135,6 +136,10 @@ class Maker {
     const Wanted wanted{tensor.sizes, tensor.strides,
                         argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
                         argument.name, argument.is_written};
+    if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
+      uses_.push_back({&tensor, given});
+      return given;
+    }
     Identity::Choice choice =
         identity_.find(wanted, open, taken, host_.events[call.event].start_ns, call.next_ns);
     if (choice.tensor == kNotSeen) {
@@ -145,6 +150,23 @@ class Maker {
     }
     uses_.push_back({&tensor, choice.tensor});
     return choice.tensor;
+  }
+
+  /// A communication knows the number of elements alone; the c10d operator around it has the
+  /// tensors.
+  SeenIndex given_by_caller(const Call& call, const Tensor& tensor, std::span<const Frame> open) {
+    if (!call.communicates || open.empty()) {
+      return kNotSeen;
+    }
+    const std::vector<SeenIndex>& given = open.back().inputs;
+    const auto found = std::ranges::find_if(given, [&](SeenIndex index) {
+      std::int64_t elements = 1;
+      for (const std::int64_t size : tensors_[index].sizes) {
+        elements *= size;
+      }
+      return elements == tensor.numel && tensors_[index].dtype == tensor.dtype;
+    });
+    return found == given.end() ? kNotSeen : *found;
   }
 
   SeenIndex add_external(const Tensor& tensor, const Wanted& wanted, std::span<const Frame> open) {
@@ -301,6 +323,9 @@ class Maker {
 
   /// The results of a call as values: one for each that the schema names, lists as lists.
   void add_outputs(Call& call, std::span<const SeenIndex> results) {
+    if (call.communicates) {
+      return;
+    }
     std::size_t next = 0;
     std::size_t list = 0;
     std::vector<Value> values;
@@ -392,7 +417,7 @@ class Maker {
     node.op_schema = call.recorded.schema;
     node.kernel_backend = text(event.kernel_backend);
     node.kernel_file = text(event.kernel_file);
-    if (!node.op_schema.empty() || !node.kernel_backend.empty()) {
+    if (!node.op_schema.empty() || !node.kernel_backend.empty() || call.communicates) {
       node.inputs = call.recorded.inputs;
       node.outputs = call.outputs;
     }
@@ -416,6 +441,9 @@ class Maker {
   void fill(Tensor& tensor, SeenIndex index) {
     const SeenTensor& seen = tensors_[index];
     const SeenStorage& storage = tensors_.storage(seen.storage);
+    tensor.sizes = seen.sizes;
+    tensor.strides = seen.strides;
+    tensor.has_strides = true;
     tensor.dtype = seen.dtype;
     tensor.item_bytes = et_schema::item_size(seen.dtype);
     // Ids of tensors and of storages are different numbers, as in traces.
