@@ -60,10 +60,12 @@ std::string difference(const ResultTensor& answer, const Tensor& recorded,
     return is_shared ? "a new storage for an input's" : "";
   }
   const Tensor& owner = *inputs.at(static_cast<std::size_t>(answer.storage_of));
-  if (!shares(owner, recorded)) {
+  const bool grew = owner.numel == 0 && answer.same_as >= 0;  // it had no memory to share
+  if (!grew && !shares(owner, recorded)) {
     return "an input's storage for a new one";
   }
-  if (answer.offset_from != recorded.storage_offset - owner.storage_offset) {
+  const std::int64_t start = answer.offset_is_absolute ? 0 : owner.storage_offset;
+  if (answer.offset_from != recorded.storage_offset - start) {
     return "offset";
   }
   return (answer.same_as >= 0) == (owner.tensor_id == recorded.tensor_id) ? "" : "another tensor";

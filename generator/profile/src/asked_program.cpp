@@ -5,9 +5,11 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "et_schema/bench/program_text.h"
 #include "generator/lowering/plain_argument.h"
 
 namespace understudy::generator {
@@ -97,6 +99,9 @@ class AskedCalls {
       added.dtype = tensor.dtype;
       added.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
       added.strides.assign(tensor.strides.begin(), tensor.strides.end());
+      if (added.strides.size() != added.sizes.size()) {  // not recorded: taken for row-major
+        std::ignore = et_schema::contiguous_strides(added.sizes, added.strides);
+      }
       program.storages.push_back({.device = tensor.device});
     }
     return known->second;

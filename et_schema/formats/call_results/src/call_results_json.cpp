@@ -16,6 +16,7 @@ void members(auto& json, SameAs<ResultTensor> auto& tensor) {
   json.unless(-1, "storage_of", tensor.storage_of, AtLeast{0});
   json.unless(-1, "same_as", tensor.same_as, AtLeast{0});
   json.unless(0, "offset_from", tensor.offset_from);
+  json.unless(false, "offset_is_absolute", tensor.offset_is_absolute);
 }
 
 void members(auto& json, SameAs<CallResults> auto& results) {

@@ -289,6 +289,7 @@ void KinetoParser::add_memory(JsonPull event) {
   std::optional<std::int64_t> bytes;
   std::optional<std::int64_t> address;
   std::int64_t device = kCpu;
+  std::int64_t allocated_bytes = -1;
   for (bool first = true; event.next_member(first, key);) {
     if (key == "name") {
       name = take_text(event, unescaped_);
@@ -305,6 +306,8 @@ void KinetoParser::add_memory(JsonPull event) {
           address = lenient_integer(event);
         } else if (key == "Device Type") {
           device = lenient_integer(event);
+        } else if (key == "Total Allocated") {
+          allocated_bytes = lenient_integer(event);
         } else {
           event.skip();
         }
@@ -315,7 +318,7 @@ void KinetoParser::add_memory(JsonPull event) {
   }
   if (name == "[memory]" && time_ns && bytes && address) {
     profile_.memory.push_back(
-        {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu});
+        {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu, allocated_bytes});
   }
 }
 
@@ -340,6 +343,14 @@ bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull
     } else if (!read_communication(comm, key, object)) {
       if (detail_ == KinetoDetail::kArguments) {
         arguments_.keep(key, object);
+        if (key == "Fwd thread id") {
+          event.forward_thread = lenient_integer(object);
+          continue;
+        }
+        if (key == "kernel_backend" || key == "kernel_file") {
+          (key == "kernel_file" ? event.kernel_file : event.kernel_backend) = take_name(object);
+          continue;
+        }
       }
       if (detail_ >= KinetoDetail::kShapes &&
           (key == "grid" || key == "block" || key == "Input Dims")) {

@@ -64,7 +64,11 @@ struct KinetoEvent {
   std::int64_t page_faults = -1;  ///< of an operator and all below it; -1: not counted
   std::string_view shape = {};  ///< as JSON, where KinetoDetail asks for it: a kernel's "grid" and
                                 ///< "block", an operator's "Input Dims"; empty: not told
-  std::span<const KinetoArgument> arguments = {};  ///< where KinetoDetail asks for them
+  // Of operators, where KinetoDetail asks for arguments:
+  std::span<const KinetoArgument> arguments = {};
+  std::int64_t forward_thread = 0;  ///< "Fwd thread id", PyTorch's own number; 0: not of a backward
+  std::string_view kernel_backend = {};  ///< "triton"
+  std::string_view kernel_file = {};
 };
 
 /// A kernel, a copy or a memset: what a call of the host launched on a device.
@@ -102,6 +106,7 @@ struct KinetoMemory {
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
   bool on_cpu = true;
+  std::int64_t allocated_bytes = -1;  ///< "Total Allocated", on that device after it; -1: not told
 };
 
 struct KinetoDevice {
