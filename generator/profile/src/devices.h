@@ -11,8 +11,8 @@ namespace understudy::generator {
 
 /// The tensors of a call: its arguments, then its results.
 struct CallTensors {
-  std::span<const SeenIndex> inputs;
-  std::span<const SeenIndex> results;
+  std::vector<SeenIndex> inputs;
+  std::vector<SeenIndex> results;
 };
 
 /// Tells on which device storages lie, where no allocation did: the two ends of a copy by its

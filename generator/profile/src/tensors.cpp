@@ -25,7 +25,7 @@ std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
              : bytes;
 }
 
-std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes) {
+std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> sizes) {
   std::vector<std::int64_t> strides(sizes.size());
   std::int64_t step = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {

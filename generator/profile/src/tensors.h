@@ -47,7 +47,7 @@ struct SeenTensor {
 [[nodiscard]] std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
                                         std::span<const std::int64_t> strides, std::int64_t offset,
                                         std::int64_t item_bytes);
-[[nodiscard]] std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes);
+[[nodiscard]] std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> sizes);
 
 /// The allocations of a profile, each of which can be a storage's once.
 class Allocations {

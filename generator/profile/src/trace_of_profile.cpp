@@ -167,7 +167,7 @@ class Maker {
   }
 
   std::span<const std::int64_t> strides_of(const Tensor& tensor) {
-    return tensor.has_strides ? tensor.strides : place(contiguous_strides(tensor.sizes));
+    return tensor.has_strides ? tensor.strides : place(row_major_strides(tensor.sizes));
   }
 
   std::span<const std::int64_t> place(std::span<const std::int64_t> numbers) {
