@@ -132,9 +132,12 @@ class Maker {
                        std::span<const SeenIndex> taken) {
     Tensor& tensor = *call.recorded.tensors[position];
     const TensorRole& argument = call.role_of[position];
-    const Wanted wanted{tensor.sizes, tensor.strides,
+    const Wanted wanted{tensor.sizes,
+                        tensor.strides,
                         argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
-                        argument.name, argument.is_written};
+                        argument.name,
+                        argument.is_written,
+                        call.recorded.schema.empty() && is_in_backward(call, open)};
     Identity::Choice choice =
         identity_.find(wanted, open, taken, host_.events[call.event].start_ns, call.next_ns);
     if (choice.tensor == kNotSeen) {
@@ -145,6 +148,10 @@ class Maker {
     }
     uses_.push_back({&tensor, choice.tensor});
     return choice.tensor;
+  }
+
+  static bool is_in_backward(const Call& call, std::span<const Frame> open) {
+    return call.is_backward || (!open.empty() && open.back().is_backward);
   }
 
   SeenIndex add_external(const Tensor& tensor, const Wanted& wanted, std::span<const Frame> open) {

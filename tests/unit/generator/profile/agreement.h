@@ -54,10 +54,11 @@ struct MemoryFigures {
 struct Agreement {
   Share operators;             ///< those that the made benchmark replays too
   std::uint64_t not_made = 0;  ///< operators of the made benchmark that the true one has not
-  Share schemas;               ///< of the joined ones, the whole text
+  Share schemas;               ///< of the joined ones, the whole text but for "Sym"
   TensorShares inputs;
   TensorShares outputs;
-  Share numbers;  ///< arguments that are no tensors, and Python's numbers made tensors
+  Share numbers;  ///< arguments that are no tensors, to six decimals, and Python's numbers made
+                  ///< tensors
   /// Tensors among all operators' arguments, by the part of the step: those whose memory the same
   /// operator wrote last (or one below or above it, where one side opened it), or none in both.
   std::array<Share, kStepPartCount> edges;
