@@ -76,7 +76,7 @@ void compare_with_plain(Backend& backend) {
   }
 }
 
-/// Arithmetic on a few cached numbers for a given time of this thread.
+/// Arithmetic on one number in a register, `rounds` times.
 void compute(std::size_t rounds) {
   volatile float sink = 0.5F;  // unknown to the compiler, so that it cannot leave the loop out
   float x = sink;
