@@ -55,8 +55,8 @@ DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b) {
       joined(a, b, [](const DeviceWork& work) { return DeviceKey(work.kernel_class, ""); });
   comparison.kernels =
       joined(a, b, [](const DeviceWork& work) { return DeviceKey(work.kernel, work.call); });
-  comparison.all.name = "all";
-  comparison.shared.name = "operators on both sides";
+  comparison.all = {.name = "all", .a_ms = 0, .b_ms = 0};
+  comparison.shared = {.name = "operators on both sides", .a_ms = 0, .b_ms = 0};
   for (const DeviceRow& row : comparison.calls) {
     add(row, comparison.all);
     if (row.a_ms && row.b_ms) {

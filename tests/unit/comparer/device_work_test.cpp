@@ -36,5 +36,15 @@ TEST(DeviceWork, JoinsByCallAndKeepsWhatOneSideHas) {
   EXPECT_EQ(comparison.shared.b_ms, 7.25);
 }
 
+TEST(DeviceWork, OfNothingInCommonIsAllOnOneSide) {
+  const DeviceComparison comparison =
+      compare_devices(step({{"a", "matmul", "x", 1, 3}}), step({{"b", "matmul", "y", 1, 4}}));
+  EXPECT_EQ(comparison.shared.a_ms, 0);
+  EXPECT_EQ(comparison.shared.b_ms, 0);
+  EXPECT_EQ(comparison.all.a_ms, 3);
+  ASSERT_EQ(comparison.classes.size(), 1U);
+  EXPECT_EQ(comparison.classes[0].change_ms(), 1);
+}
+
 }  // namespace
 }  // namespace understudy::comparer
