@@ -1,8 +1,11 @@
 #include "calls.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
+#include "communication.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::generator {
@@ -16,6 +19,8 @@ using et_schema::Value;
 using et_schema::ValueKind;
 
 constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
+
+constexpr std::string_view kKeepsGradient = "torch::autograd::AccumulateGrad";
 
 bool has_same_types(const KinetoEvent& a, const KinetoEvent& b) {
   return std::ranges::equal(a.arguments, b.arguments, {}, &KinetoArgument::type,
@@ -66,7 +71,11 @@ class CallsReader {
  public:
   CallsReader(const Profile& profile, const HostEvents& host, et_schema::Arena arena,
               et_schema::Losses& losses)
-      : profile_(profile), host_(host), losses_(losses), reader_(arena, losses) {}
+      : profile_(profile), host_(host), losses_(losses), arena_(arena), reader_(arena, losses) {
+    for (const et_schema::KinetoComm& comm : profile.host_comms) {
+      comms_.emplace(comm.event, &comm);
+    }
+  }
 
   std::vector<Call> read() {
     calls_.resize(host_.events.size());
@@ -92,12 +101,22 @@ class CallsReader {
     call.thread = thread;
     call.next_ns = next_ns(i, host_.threads[thread].end);
     const KinetoEvent& event = event_of(i);
-    call.is_backward = event.forward_thread > 0 || event.name.starts_with(kEvaluation);
+    call.is_backward = event.forward_thread > 0 || event.name.starts_with(kEvaluation) ||
+                       event.name == kKeepsGradient;
     if (!host_.events[i].is_operator) {
       return;
     }
+    if (const auto comm = comms_.find(host_.events[i].source); comm != comms_.end()) {
+      RecordedComm recorded = recorded_communication(*comm->second, arena_);
+      call.recorded = std::move(recorded.call);
+      call.outputs = recorded.outputs;
+      call.communicates = true;
+      call.role_of.resize(call.recorded.tensors.size());
+      return;
+    }
     call.recorded = reader_.read(event);
-    const bool is_kernel = !event.kernel_backend.empty();
+    // What communicates is below; its tensors are known here.
+    const bool is_kernel = !event.kernel_backend.empty() || event.name.starts_with("c10d::");
     const bool is_named = event.name.find("::") != std::string_view::npos;
     if (call.recorded.schema.empty() && is_named && !call.is_backward) {
       losses_.add(event.arguments.empty() ? Loss::kUnshapedOperators : Loss::kUnmatchedSchemas);
@@ -133,7 +152,9 @@ class CallsReader {
   const Profile& profile_;
   const HostEvents& host_;
   et_schema::Losses& losses_;
+  et_schema::Arena arena_;
   CallReader reader_;
+  std::map<std::size_t, const et_schema::KinetoComm*> comms_;  ///< by event
   std::vector<Call> calls_;
 };
 

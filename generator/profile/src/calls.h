@@ -27,10 +27,11 @@ struct Call {
   std::uint32_t thread = 0;         ///< position in HostEvents::threads
   std::int64_t next_ns = 0;         ///< begin of what follows on the thread
   bool is_backward = false;         ///< a label of the backward pass
+  bool communicates = false;        ///< record_param_comms: outputs are among recorded.tensors
   RecordedCall recorded;            ///< without schema: a label, or an operator that is opened
   std::vector<TensorRole> role_of;  ///< of recorded.tensors
   CallResults told;
-  std::span<const et_schema::Value> outputs;
+  std::span<const et_schema::Value> outputs;  ///< set by who knows the results' identities
 };
 
 /// Reads the calls of all host events, asks for their results, and makes labels of those that are

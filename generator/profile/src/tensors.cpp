@@ -9,6 +9,9 @@ std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
                           std::span<const std::int64_t> strides, std::int64_t offset,
                           std::int64_t item_bytes) {
   std::int64_t last = offset;
+  if (strides.size() != sizes.size()) {
+    return 0;  // a sparse tensor has no storage
+  }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) {
       return 0;
@@ -23,18 +26,6 @@ std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
   return __builtin_mul_overflow(last + 1, item_bytes, &bytes)
              ? std::numeric_limits<std::int64_t>::max()
              : bytes;
-}
-
-std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> sizes) {
-  std::vector<std::int64_t> strides(sizes.size());
-  std::int64_t step = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = step;
-    if (__builtin_mul_overflow(step, std::max<std::int64_t>(sizes[i], 1), &step)) {
-      step = std::numeric_limits<std::int64_t>::max();
-    }
-  }
-  return strides;
 }
 
 Allocations::Allocations(const et_schema::Profile& profile, const HostEvents& host) {

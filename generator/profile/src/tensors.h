@@ -47,7 +47,6 @@ struct SeenTensor {
 [[nodiscard]] std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
                                         std::span<const std::int64_t> strides, std::int64_t offset,
                                         std::int64_t item_bytes);
-[[nodiscard]] std::vector<std::int64_t> row_major_strides(std::span<const std::int64_t> sizes);
 
 /// The allocations of a profile, each of which can be a storage's once.
 class Allocations {
@@ -85,6 +84,9 @@ class Tensors {
   [[nodiscard]] const SeenTensor& operator[](SeenIndex index) const { return seen_[index]; }
   [[nodiscard]] SeenStorage& storage(StorageIndex index) { return storages_[index]; }
   [[nodiscard]] SeenStorage& storage_of(SeenIndex index) { return storages_[seen_[index].storage]; }
+  [[nodiscard]] const SeenStorage& storage_of(SeenIndex index) const {
+    return storages_[seen_[index].storage];
+  }
   [[nodiscard]] std::size_t storages() const { return storages_.size(); }
 
   [[nodiscard]] StorageIndex add_storage(const SeenStorage& storage);
