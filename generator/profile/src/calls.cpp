@@ -20,6 +20,8 @@ using et_schema::ValueKind;
 
 constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
 
+constexpr std::string_view kKeepsGradient = "torch::autograd::AccumulateGrad";
+
 bool has_same_types(const KinetoEvent& a, const KinetoEvent& b) {
   return std::ranges::equal(a.arguments, b.arguments, {}, &KinetoArgument::type,
                             &KinetoArgument::type);
@@ -120,7 +122,8 @@ class CallsReader {
     call.thread = thread;
     call.next_ns = next_ns(i, host_.threads[thread].end);
     const KinetoEvent& event = event_of(i);
-    call.is_backward = event.forward_thread > 0 || event.name.starts_with(kEvaluation);
+    call.is_backward = event.forward_thread > 0 || event.name.starts_with(kEvaluation) ||
+                       event.name == kKeepsGradient;
     if (!host_.events[i].is_operator) {
       return;
     }
