@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 
 #include "backends/backend.h"
 #include "backends/check_call.h"

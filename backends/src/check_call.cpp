@@ -1,9 +1,11 @@
 #include "backends/check_call.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
-#include <numeric>
+#include <string_view>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
@@ -17,7 +19,7 @@ namespace {
 
 struct NamedOp {
   ReduceOp op;
-  const char* name;
+  std::string_view name;
 };
 
 constexpr std::array<NamedOp, 8> kReduceOps = {{{ReduceOp::kSum, "sum"},
@@ -283,23 +285,15 @@ bool can_reduce(DType dtype, ReduceOp op) {
 std::string to_string(ReduceOp op) {
   for (const NamedOp& known : kReduceOps) {
     if (known.op == op) {
-      return known.name;
+      return std::string(known.name);
     }
   }
   return "unknown";
 }
 
-ReduceOp reduce_op_from_string(const std::string& name) {
-  for (const NamedOp& known : kReduceOps) {
-    if (known.name == name) {
-      return known.op;
-    }
-  }
-  et_schema::ErrorContext context;
-  context.field = "reduce_op";
-  context.expected = "sum, avg, product, min, max, band, bor or bxor";
-  context.got = name;
-  throw et_schema::bad_input("unknown reduction", std::move(context));
+std::optional<ReduceOp> reduce_op_from_string(std::string_view name) {
+  const auto* const known = std::ranges::find(kReduceOps, name, &NamedOp::name);
+  return known == kReduceOps.end() ? std::nullopt : std::optional(known->op);
 }
 
 DType dtype_of(const Call& call) {

@@ -61,16 +61,6 @@ std::optional<int> launched_world_size() {
   return environment_number(kPmixRank).has_value() ? std::optional<int>(0) : std::nullopt;
 }
 
-std::optional<int> launched_rank() {
-  for (const Launcher& launcher : kLaunchers) {
-    const std::optional<int> rank = environment_number(launcher.rank);
-    if (rank.has_value() && environment_number(launcher.size).has_value()) {
-      return rank;
-    }
-  }
-  return environment_number(kPmixRank);
-}
-
 std::optional<int> launched_local_rank() {
   for (const char* const name : kLocalRanks) {
     if (const std::optional<int> rank = environment_number(name)) {

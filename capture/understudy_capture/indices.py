@@ -20,8 +20,8 @@ from .recorded_arguments import INDEX_ARGUMENTS, ZERO_ARGUMENTS
 FORMAT = "understudy-indices"
 VERSION = 1
 MOST_BINS = 32  # for one tensor's range
-MOST_REPEATS = 16  # entries of one bin, before the last one is split in two
-MOST_USES = 20000  # in one step; calls beyond are counted, and drawn by rule later
+MOST_REPEATS = 16  # entries of one bin; of more than these, similar ones are merged
+MOST_USES = 20000  # in one step; those beyond are drawn by rule later, and counted, but for those of zeros
 
 # fbgemm has an operator an optimizer and a format; their arguments are named alike.
 FBGEMM_ARGUMENTS = ("indices", "values", "index")

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "et_schema/model/report.h"
+#include "et_schema/support/statistics.h"
 #include "et_schema/support/version.h"
 #include "fleet/candidates.h"
 
@@ -58,8 +59,7 @@ double change_of(fleet::Connection& connection, const fleet::Result& newest) {
   for (std::size_t i = 0; i + 1 < results.size(); ++i) {
     before.push_back(results[i].median_ms);
   }
-  std::ranges::sort(before);
-  const std::optional<double> median = et_schema::percentile(before, 0.5);
+  const std::optional<double> median = et_schema::median(std::move(before));
   return median && *median > 0 ? newest.median_ms / *median
                                : std::numeric_limits<double>::quiet_NaN();
 }

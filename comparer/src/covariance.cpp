@@ -42,11 +42,11 @@ std::vector<double> without_spikes(const std::vector<double>& samples) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const std::size_t first = i - std::min(i, kNeighboursPerSide);
     const std::size_t last = std::min(i + kNeighboursPerSide + 1, samples.size());
-    levels.push_back(median({samples.begin() + static_cast<std::ptrdiff_t>(first),
-                             samples.begin() + static_cast<std::ptrdiff_t>(last)}));
+    levels.push_back(*et_schema::median({samples.begin() + static_cast<std::ptrdiff_t>(first),
+                                         samples.begin() + static_cast<std::ptrdiff_t>(last)}));
     distances.push_back(std::abs(samples[i] - levels.back()));
   }
-  const double most = kDeviations * median(distances) / kMedianOfNormal;
+  const double most = kDeviations * et_schema::median(distances).value_or(0) / kMedianOfNormal;
   if (most == 0) {
     return samples;  // most samples are equal: one that differs is no spike
   }

@@ -139,8 +139,9 @@ void refuse_if_different(const Run& run, const Run& first) {
   }
 }
 
-/// Whether all the kinds of runs present tell the field. A profile tells nothing of an environment.
-/// A prediction tells of which benchmark it is and, among predictions, what its costs are.
+/// Whether all the kinds of runs present tell the field. A profile tells its source and its number
+/// of ranks alone. A prediction also tells of which benchmark it is and which tool made it; what
+/// its costs are counts among predictions alone.
 bool is_told_of_all(const std::string& name, const std::vector<Run>& a, const std::vector<Run>& b) {
   bool has_profile = false;
   bool has_prediction = false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/support/statistics.h"
+
 namespace understudy::comparer {
 namespace {
 
@@ -75,11 +77,12 @@ std::vector<double> logs_of(const std::vector<double>& samples_ms) {
 }
 
 double Uncertain::half_interval() const {
-  return t_of_95_percent(degrees) * std::sqrt(variance);
+  constexpr double kOutside = 0.05;  // of an interval of 95 %
+  return et_schema::t_of_two_sided_p(kOutside, degrees) * std::sqrt(variance);
 }
 
 double Uncertain::p() const {
-  return variance > 0 ? two_sided_p(value / std::sqrt(variance), degrees) : 1;
+  return variance > 0 ? et_schema::two_sided_p(value / std::sqrt(variance), degrees) : 1;
 }
 
 const std::vector<Resample>& Sampler::resamples(std::size_t samples, std::uint64_t run) {

@@ -61,22 +61,6 @@ std::vector<Resample> block_resamples(std::size_t samples, std::size_t count, st
   return resamples;
 }
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double variance(const std::vector<double>& values) {
-  if (values.size() < 2) {
-    return 0;
-  }
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) {
-    squares += (value - middle) * (value - middle);
-  }
-  return squares / static_cast<double>(values.size() - 1);
-}
-
 double weighted_median(const std::vector<double>& values, const std::vector<double>& weights) {
   const double half = std::accumulate(weights.begin(), weights.end(), 0.0) / 2;
   const std::vector<std::size_t> order = order_of(values);
@@ -92,10 +76,6 @@ double weighted_median(const std::vector<double>& values, const std::vector<doub
     }
   }
   return kNan;
-}
-
-double median(const std::vector<double>& values) {
-  return weighted_median(values, std::vector<double>(values.size(), 1.0));
 }
 
 std::vector<double> holm(const std::vector<double>& p_values, const std::vector<double>& weights) {

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
 #include <numeric>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/error.h"
 #include "matching/matching.h"
 #include "members.h"
@@ -22,20 +22,6 @@ using et_schema::Slot;
 using et_schema::SlotId;
 
 namespace {
-
-[[nodiscard]] std::int64_t elements(const Slot& slot) {
-  return std::accumulate(slot.sizes.begin(), slot.sizes.end(), std::int64_t{1},
-                         std::multiplies<>());
-}
-
-[[nodiscard]] std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
-  std::vector<SlotId> slots;
-  if (argument < instruction.args.size()) {
-    const std::vector<et_schema::Argument> one = {instruction.args[argument]};
-    et_schema::for_each_slot(one, [&](SlotId slot) { slots.push_back(slot); });
-  }
-  return slots;
-}
 
 class Recorder {
  public:
@@ -63,8 +49,7 @@ class Recorder {
     et_schema::for_each_slot(instruction.args, touch);
     et_schema::for_each_slot(instruction.results, touch);
     join(open_.take_touched(touched));
-    if (instruction.kind == InstructionKind::kCollective ||
-        instruction.kind == InstructionKind::kP2p) {
+    if (is_communication(instruction)) {
       add(instruction);
     }
   }
@@ -103,7 +88,7 @@ class Recorder {
   [[nodiscard]] std::vector<std::int64_t> sizes_of(const std::vector<SlotId>& slots) const {
     std::vector<std::int64_t> sizes;
     for (const SlotId slot : slots) {
-      sizes.push_back(elements(program_.slots[slot]));
+      sizes.push_back(element_count(program_.slots[slot]));
     }
     return sizes;
   }
@@ -118,7 +103,7 @@ class Recorder {
       fail(instruction, field, "one tensor each way", fmt::format("{}", slots.size()));
     }
     const Slot& slot = program_.slots[slots.front()];
-    const std::int64_t all = elements(slot);
+    const std::int64_t all = element_count(slot);
     if (recorded.empty()) {
       const auto ranks = static_cast<std::int64_t>(group_size(instruction));
       return std::vector<std::int64_t>(static_cast<std::size_t>(ranks), all / ranks);

@@ -39,7 +39,8 @@ def last_step(folder, category):
 
 
 def named(events, on_gpu):
-    """What two runs must have in common: of kernels the name and the grid, of a CPU the operators."""
+    """What two runs must have in common: of kernels name, grid and block; of a CPU the ATen operators that
+    call no other one, views and bookkeeping (PLAIN) left out."""
     if on_gpu:
         return [(event["name"], tuple(event["args"].get("grid", ())),
                  tuple(event["args"].get("block", ()))) for event in events]

@@ -17,6 +17,7 @@
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/pytorch_et/trace_reader.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/statistics.h"
 
 namespace {
 
@@ -38,11 +39,6 @@ double seconds_of(const std::function<void()>& work) {
 
 double fastest(const std::vector<double>& samples) {
   return *std::min_element(samples.begin(), samples.end());
-}
-
-double median(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples[samples.size() / 2];
 }
 
 void print(const char* name, double value, const char* unit) {
@@ -73,7 +69,7 @@ int run(const std::string& trace_path, const std::string& kineto_path) {
   fmt::print("{}: {:.1f} MB, {} nodes; {} rounds\n", trace_path, bytes / kMega, nodes, kRounds);
   print("trace, bytes to Trace", bytes / kMega / fastest(ours), "MB/s");
   print("simdjson DOM, new parser", bytes / kMega / fastest(dom), "MB/s");
-  print("time against the DOM's", median(ratios), "x");
+  print("time against the DOM's", *et_schema::median(ratios), "x");
 
   const std::string profile = read_one(kineto_path);
   std::vector<double> kineto;

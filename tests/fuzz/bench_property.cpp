@@ -1,5 +1,3 @@
-#include "bench_property.h"
-
 #include "bench_manifest.h"
 #include "bench_samples.h"
 #include "et_schema/bench/bench.h"
@@ -10,6 +8,7 @@
 #include "et_schema/support/zip.h"
 #include "program_check.h"
 #include "program_timings.h"
+#include "properties.h"
 
 namespace understudy::et_schema {
 namespace {

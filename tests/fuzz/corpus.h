@@ -9,11 +9,15 @@
 
 namespace understudy::fuzz {
 
-/// The inputs of a fuzz target that are kept in the repository, in the order of their names.
+/// The inputs of a fuzz target that are kept in the repository, in the order of their
+/// names; some have none.
 [[nodiscard]] inline std::vector<std::string> read_corpus(const std::string& target) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(UNDERSTUDY_CORPUS) + "/" + target)) {
+  const std::filesystem::path folder = std::filesystem::path(UNDERSTUDY_CORPUS) / target;
+  if (!std::filesystem::exists(folder)) {
+    return {};
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());

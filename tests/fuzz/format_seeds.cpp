@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "bench_property.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/output_file.h"
-#include "predictor_property.h"
+#include "properties.h"
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include "page_property.h"
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -10,6 +8,7 @@
 #include "et_schema/support/error.h"
 #include "page_samples.h"
 #include "pages/report/report_page.h"
+#include "properties.h"
 #include "tags.h"
 
 namespace understudy::pages {

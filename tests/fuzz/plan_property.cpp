@@ -1,9 +1,8 @@
-#include "plan_property.h"
-
 #include <stdexcept>
 
 #include "composer/plan/plan.h"
 #include "et_schema/support/error.h"
+#include "properties.h"
 
 namespace understudy::fuzz {
 

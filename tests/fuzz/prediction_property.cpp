@@ -1,5 +1,3 @@
-#include "prediction_property.h"
-
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -7,6 +5,7 @@
 #include "et_schema/support/error.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform.h"
+#include "properties.h"
 
 namespace understudy::fuzz {
 namespace {
@@ -75,7 +74,7 @@ void check_platform(std::string_view input) {
   }
 }
 
-std::string platform_seed() {
+std::vector<std::string> platform_seeds() {
   std::vector<MeasuredCall> calls;
   for (std::int64_t i = 1; i <= 320; ++i) {
     calls.push_back(call("A", 8 * i, 7 + i * i % 900, 1));
@@ -93,7 +92,7 @@ std::string platform_seed() {
   platform.rows = calls;
   platform.sections["overheads"] = "[1,2]";
   platform.sections["overlap"] = R"({"devices":[{"device":"A","sources":[]}]})";
-  return predictor::to_json(platform);
+  return {predictor::to_json(platform)};
 }
 
 }  // namespace understudy::fuzz

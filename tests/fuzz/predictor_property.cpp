@@ -1,5 +1,3 @@
-#include "predictor_property.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,6 +16,7 @@
 #include "predictor/overheads/observe_overlap.h"
 #include "predictor/overheads/overheads.h"
 #include "predictor/overheads/overlap.h"
+#include "properties.h"
 
 namespace understudy::predictor {
 namespace {

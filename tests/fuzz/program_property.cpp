@@ -1,5 +1,3 @@
-#include "program_property.h"
-
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -11,6 +9,7 @@
 #include "et_schema/pytorch_et/trace_reader.h"
 #include "et_schema/support/error.h"
 #include "generator/job/generate.h"
+#include "properties.h"
 
 namespace understudy::fuzz {
 namespace {

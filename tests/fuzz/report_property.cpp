@@ -1,8 +1,8 @@
-#include "bench_property.h"
 #include "et_schema/model/report.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
+#include "properties.h"
 #include "report_samples.h"
 
 namespace understudy::et_schema {

@@ -1,5 +1,3 @@
-#include "what_if_property.h"
-
 #include <array>
 #include <cmath>
 #include <string>
@@ -10,6 +8,7 @@
 #include "et_schema/support/error.h"
 #include "generator/resize/batch.h"
 #include "predictor/what_if/what_if.h"
+#include "properties.h"
 
 namespace understudy::fuzz {
 namespace {

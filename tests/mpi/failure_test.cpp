@@ -38,8 +38,8 @@ bool has_children(pid_t process) {
 }
 
 /// Whether mpirun itself crashed. That of Open MPI 4.1 does so now and then while it ends an
-/// aborted job, or waits for ever for a lock of its own (PMIx_server_finalize), after everything
-/// that is checked here.
+/// aborted job (in PMIx_server_finalize), after everything that is checked here. Where it waits for
+/// ever for a lock there instead, Watched ends it.
 bool has_crashed(const Ended& ended) {
   constexpr int kSegmentationFault = 139;
   return ended.status == kSegmentationFault &&

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "backends/communicator.h"
 
@@ -24,9 +26,8 @@ void check_call(const Call& call, const CallPlace& place);
 
 /// "sum", "avg", …
 [[nodiscard]] std::string to_string(ReduceOp op);
-/// The reverse, of the names in programs ("sum", "avg", "product", "min", "max", "band", "bor",
-/// "bxor"). Throws Error (bad input) on another name.
-[[nodiscard]] ReduceOp reduce_op_from_string(const std::string& name);
+/// The reverse, of the names in programs; null: another name.
+[[nodiscard]] std::optional<ReduceOp> reduce_op_from_string(std::string_view name);
 
 /// The dtype that the call's buffers share; kUndefined for a call without buffers.
 [[nodiscard]] et_schema::DType dtype_of(const Call& call);

@@ -10,9 +10,6 @@ namespace understudy::backends {
 /// 0: a launcher is there but does not tell the number (PMIx alone).
 [[nodiscard]] std::optional<int> launched_world_size();
 
-/// This process' rank as the launcher tells it; absent where launched_world_size() is.
-[[nodiscard]] std::optional<int> launched_rank();
-
 /// The number of this process among those of its host, as the launcher or torchrun tells it; absent
 /// where none does.
 [[nodiscard]] std::optional<int> launched_local_rank();

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string_view>
 #include <variant>
 
 #include "et_schema/model/schema_text.h"
@@ -21,7 +20,7 @@ using et_schema::Slot;
 std::string text_of(const CallTensor& tensor) {
   const Slot& slot = tensor.layout;
   std::string text = fmt::format("{}[{}]", to_string(slot.dtype), fmt::join(slot.sizes, ","));
-  if (!slot.sparse && slot.strides != contiguous_strides(slot.sizes)) {
+  if (!slot.sparse && slot.strides != et_schema::contiguous_strides(slot.sizes)) {
     text += fmt::format(":[{}]", fmt::join(slot.strides, ","));
   }
   if (slot.sparse) {
@@ -101,16 +100,6 @@ std::string text_of(const et_schema::ValueRule& rule) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> strides(sizes.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(sizes[i], 1);
-  }
-  return strides;
-}
 
 std::string to_text(const Call& call) {
   std::string text(et_schema::operator_name(call.schema));

@@ -2,9 +2,9 @@
 
 #include <cctype>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
 #include "expression.h"
 
@@ -124,7 +124,7 @@ class ArgumentReader {
       }
       text_.take(",");
     }
-    slot.strides = contiguous_strides(slot.sizes);
+    slot.strides = et_schema::contiguous_strides(slot.sizes);
     if (text_.take("'") && lies_other_way()) {
       swap_in_memory(slot, slot.sizes.size() - 2);
     }
@@ -181,7 +181,7 @@ class ArgumentReader {
     UNDERSTUDY_ASSERT(slot.sizes.size() >= at + 2);
     std::vector<std::int64_t> sizes = slot.sizes;
     std::swap(sizes[at], sizes[at + 1]);
-    slot.strides = contiguous_strides(sizes);
+    slot.strides = et_schema::contiguous_strides(sizes);
     std::swap(slot.strides[at], slot.strides[at + 1]);
   }
 

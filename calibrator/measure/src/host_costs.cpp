@@ -16,6 +16,7 @@
 #include "calibrator/design/call.h"
 #include "calibrator/design/recipe.h"
 #include "et_schema/support/assert.h"
+#include "et_schema/support/statistics.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/bind/externals.h"
@@ -30,11 +31,6 @@ using Clock = std::chrono::steady_clock;
 using Nanoseconds = std::chrono::duration<double, std::nano>;
 
 constexpr std::size_t kRounds = 30;
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
 
 class CallClock : public replayer::NoHook {
  public:
@@ -78,7 +74,7 @@ double measure_loop_ns() {
     machine.run(bound, calls);
     differences.push_back((whole_ns - calls.total_ns()) / kCalls);
   }
-  return std::max(0.0, median(std::move(differences)));
+  return std::max(0.0, *et_schema::median(std::move(differences)));
 }
 
 long minor_faults() {
@@ -109,7 +105,7 @@ double measure_page_fault_ns() {
       each_ns.push_back(spent_ns / static_cast<double>(faults));
     }
   }
-  return each_ns.empty() ? 0 : median(std::move(each_ns));
+  return et_schema::median(std::move(each_ns)).value_or(0);
 }
 
 double measure_probe_us() {
@@ -118,7 +114,7 @@ double measure_probe_us() {
   for (std::size_t round = 0; round < kRounds; ++round) {
     times_us.push_back(probe.measure_us());
   }
-  return median(std::move(times_us));
+  return *et_schema::median(std::move(times_us));
 }
 
 }  // namespace

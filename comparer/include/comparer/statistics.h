@@ -4,17 +4,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "et_schema/support/statistics.h"
+
 namespace understudy::comparer {
 
-// The statistics that docs/metrics.md, "Compare", names, without knowledge of rows and runs.
+using et_schema::mean;
+using et_schema::variance;
+
+// The statistics that docs/metrics.md, "Compare", names, without knowledge of rows and runs, beside
+// those of et_schema/support/statistics.h.
 
 /// Mean of the ⌈n/10⌉ smallest samples, of three at least: what interference, which only ever adds
 /// time, touches least.
 /// The order of `samples` is changed. NaN for none. O(n).
 [[nodiscard]] double mean_of_fastest(std::vector<double>& samples);
-
-/// NaN for none.
-[[nodiscard]] double mean(const std::vector<double>& values);
 
 /// The median of |z| of a standard normal distribution.
 inline constexpr double kMedianOfNormal = 0.6745;
@@ -30,22 +33,10 @@ using Resample = std::vector<std::uint32_t>;
 [[nodiscard]] std::vector<Resample> block_resamples(std::size_t samples, std::size_t count,
                                                     std::uint64_t seed);
 
-/// Sample variance; 0 for fewer than two values.
-[[nodiscard]] double variance(const std::vector<double>& values);
-
 /// The value at which half of the weight lies on either side; the mean of two where the halves meet
 /// between them. NaN where no weight is positive.
 [[nodiscard]] double weighted_median(const std::vector<double>& values,
                                      const std::vector<double>& weights);
-
-/// NaN for none.
-[[nodiscard]] double median(const std::vector<double>& values);
-
-/// P(|T| ≥ |t|) for Student's t with `degrees` > 0 degrees of freedom.
-[[nodiscard]] double two_sided_p(double t, double degrees);
-
-/// The t that 95 % of |T| stay below.
-[[nodiscard]] double t_of_95_percent(double degrees);
 
 /// Holm's (1979) adjustment for testing many hypotheses, of which some matter more: to be held
 /// against the level of the family. Weights are positive, one a p-value.

@@ -4,10 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include "callable.h"

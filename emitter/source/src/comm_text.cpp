@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/slot_extent.h"
 #include "foreign_text.h"
 
 namespace understudy::emitter {
@@ -45,8 +46,7 @@ std::vector<std::int64_t> in_elements(const Program& program,
     return {};
   }
   const auto& sizes = program.slots[slots.front()].sizes;
-  const std::int64_t all =
-      std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t all = et_schema::element_count(sizes);
   const std::int64_t rows = sizes.empty() ? 1 : sizes.front();
   const std::int64_t sum = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
   if (sum == all) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <variant>
 
 #include "call_text.h"
 #include "comm_text.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "et_schema/model/default_dtype.h"
 #include "et_schema/model/dtype.h"

@@ -3,6 +3,7 @@
 
 #include "et_schema/model/measurement.h"
 #include "et_schema/model/report.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -6,17 +6,10 @@
 #include <algorithm>
 
 #include "et_schema/model/lifetimes.h"
+#include "et_schema/model/slot_extent.h"
 
 namespace understudy::et_schema {
 namespace {
-
-std::int64_t element_count(const Slot& slot) {
-  std::int64_t product = 1;
-  for (const std::int64_t size : slot.sizes) {
-    product *= size;
-  }
-  return product;
-}
 
 /// The external storages that instructions use: those that only bodies use are not made. Each as
 /// the slot with most elements, the first of equals.

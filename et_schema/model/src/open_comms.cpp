@@ -14,6 +14,20 @@ std::vector<SlotId> slots_of(const Instruction& instruction) {
 
 }  // namespace
 
+bool is_communication(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p;
+}
+
+std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
+  std::vector<SlotId> slots;
+  if (argument < instruction.args.size()) {
+    const std::vector<Argument> one = {instruction.args[argument]};
+    for_each_slot(one, [&](SlotId slot) { slots.push_back(slot); });
+  }
+  return slots;
+}
+
 bool can_be_wait_of(const CommInfo& wait, const CommInfo& call) {
   return wait.seq && wait.seq == call.seq && (!wait.names_group || wait.group == call.group) &&
          (!wait.is_p2p || *wait.is_p2p == is_message(call.kind));

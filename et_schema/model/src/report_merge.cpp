@@ -4,6 +4,7 @@
 #include "et_schema/model/report.h"
 #include "et_schema/model/report_fields.h"
 #include "et_schema/support/assert.h"
+#include "et_schema/support/statistics.h"
 #include "report_collectives.h"
 
 namespace understudy::et_schema {
@@ -185,17 +186,6 @@ void add_rank(RunFigures& total, const RankReport& rank) {
 }
 
 }  // namespace
-
-std::optional<double> percentile(const std::vector<double>& sorted, double q) {
-  if (sorted.empty()) {
-    return std::nullopt;
-  }
-  const double position = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(position));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double share = position - std::floor(position);
-  return sorted[below] + share * (sorted[above] - sorted[below]);
-}
 
 IterationStats iteration_stats(std::vector<double> samples_ms) {
   std::vector<double> sorted;

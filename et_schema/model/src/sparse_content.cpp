@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"

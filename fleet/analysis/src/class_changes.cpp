@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "comparer/statistics.h"
+#include "et_schema/support/statistics.h"
 #include "fleet/analysis/change_points.h"
 
 namespace understudy::fleet {
@@ -18,7 +18,7 @@ double median_of_class(std::span<const ClassTimes> nights, const std::string& na
     const auto found = night.find(name);
     figures.push_back(found == night.end() ? 0 : found->second);
   }
-  return comparer::median(std::move(figures));
+  return et_schema::median(std::move(figures)).value_or(0);
 }
 
 }  // namespace

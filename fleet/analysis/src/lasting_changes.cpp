@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "comparer/statistics.h"
+#include "et_schema/support/statistics.h"
 #include "fleet/analysis/change_points.h"
 
 namespace understudy::fleet {
@@ -38,8 +38,9 @@ class Levels {
  private:
   [[nodiscard]] double median_of(std::size_t begin, std::size_t end) const {
     const auto first = series_.begin();
-    return comparer::median(
-        {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)});
+    return et_schema::median({first + static_cast<std::ptrdiff_t>(begin),
+                              first + static_cast<std::ptrdiff_t>(end)})
+        .value_or(0);
   }
 
   const std::vector<double>& series_;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/statistics.h"
 #include "fleet/analysis/least_squares.h"
 #include "fleet/analysis/medoids.h"
 #include "fleet/analysis/random.h"
@@ -22,12 +23,10 @@ constexpr double kFeatureScale = 0.1;  // a standard deviation counts as a tenth
 constexpr double kTotalScale = 1;      // weights add up to one, too
 constexpr std::size_t kSubsetResamples = 200;
 
+/// NaN for none.
 double quantile(std::vector<double> values, double share) {
-  if (values.empty()) {
-    return std::nan("");
-  }
   std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+  return et_schema::percentile(values, share).value_or(std::nan(""));
 }
 
 /// Candidates as columns: share of time by class, features in standard deviations, and a row that

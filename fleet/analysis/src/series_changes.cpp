@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "et_schema/model/report.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::fleet {
 namespace {
@@ -16,8 +17,7 @@ double median_ms(const std::vector<Result>& results, std::size_t begin, std::siz
   for (std::size_t i = begin; i < end; ++i) {
     figures.push_back(results[i].median_ms);
   }
-  std::ranges::sort(figures);
-  return et_schema::percentile(figures, 0.5).value_or(0);
+  return et_schema::median(std::move(figures)).value_or(0);
 }
 
 std::vector<std::string> environment_in(const std::string& text) {

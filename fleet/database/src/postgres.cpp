@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <pqxx/pqxx>
 #include <utility>

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <string_view>
-#include <vector>
 
 #include "et_schema/support/error.h"
 #include "fleet/database/transaction.h"

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "et_schema/model/lifetimes.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::fleet {
@@ -22,11 +22,6 @@ using et_schema::Slot;
 using et_schema::SlotId;
 
 constexpr double kNsPerMs = 1e6;
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
-}
 
 bool is_work(const Instruction& instruction) {
   return instruction.kind != InstructionKind::kMarker &&

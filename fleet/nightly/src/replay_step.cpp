@@ -11,11 +11,11 @@
 #include <string>
 #include <utility>
 
-#include "comparer/statistics.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
+#include "et_schema/support/statistics.h"
 #include "fleet/analysis/judge.h"
 #include "fleet/nightly/report_object.h"
 #include "fleet/nightly/worker.h"
@@ -73,7 +73,7 @@ double level_of(const std::vector<Result>& results) {
   for (const Result& result : results) {
     figures.push_back(result.median_ms);
   }
-  return comparer::median(figures);
+  return et_schema::median(std::move(figures)).value_or(std::nan(""));
 }
 
 /// Whether it made the series slower.

@@ -12,7 +12,6 @@
 
 #include "et_schema/support/error.h"
 #include "fleet/database/schema.h"
-#include "fleet/process/node.h"
 #include "fleet/process/owner.h"
 #include "fleet/queue/heartbeat.h"
 #include "fleet/records/events.h"

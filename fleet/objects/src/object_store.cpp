@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
-#include <utility>
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"

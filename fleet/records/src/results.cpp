@@ -138,10 +138,6 @@ std::vector<SeriesName> series_of_benchmark(Connection& connection,
   return names;
 }
 
-std::int64_t count_results(Connection& connection) {
-  return connection.query("SELECT COUNT(*) FROM result").front().integer(0);
-}
-
 std::uint64_t forget_reports(Connection& connection, std::int64_t before_night) {
   return connection.execute(
       "UPDATE result SET report = NULL WHERE report IS NOT NULL AND night < $1", {before_night});

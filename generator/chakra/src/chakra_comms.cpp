@@ -9,17 +9,15 @@
 #include "chakra_values.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/json_text.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Bench;
 using et_schema::ChakraCollective;
 using et_schema::CommInfo;
-using et_schema::CommKind;
 using et_schema::GroupId;
-using et_schema::Instruction;
 
 template <typename Value>
 void add(Argument::List& list, Value value) {

@@ -6,12 +6,10 @@
 #include "chakra_values.h"
 #include "et_schema/support/assert.h"
 #include "generator/chakra/chakra_job.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::Program;
 
 // In the order of enum ChakraLoss.
 constexpr std::array<ChakraLossInfo, kChakraLosses> kLosses = {{

@@ -1,7 +1,5 @@
 #include "chakra_nodes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -16,6 +14,7 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/version.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
@@ -26,9 +25,6 @@ using et_schema::ChakraAttribute;
 using et_schema::ChakraFile;
 using et_schema::ChakraNode;
 using et_schema::ChakraNodeType;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 
 /// The version of the schema in simulators' own files.
 constexpr std::string_view kSchemaVersion = "0.0.4";
@@ -154,20 +150,16 @@ class RankWriter {
 
   // ---- nodes
 
-  static bool communicates(const Instruction& instruction) {
-    return instruction.kind == InstructionKind::kCollective ||
-           instruction.kind == InstructionKind::kP2p;
-  }
   static bool has_device_time(const Instruction& instruction) {
     return instruction.timing && instruction.timing->launches > 0;
   }
   static bool has_device_node(const Instruction& instruction) {
-    return communicates(instruction) || has_device_time(instruction);
+    return is_communication(instruction) || has_device_time(instruction);
   }
   /// Whether the call returns only when its communication is done, on the host. Its time is that of
   /// the communication.
   static bool is_blocking(const Instruction& instruction) {
-    return communicates(instruction) && !has_device_time(instruction) &&
+    return is_communication(instruction) && !has_device_time(instruction) &&
            !instruction.comm->is_async.value_or(true);
   }
 
@@ -288,7 +280,7 @@ class RankWriter {
     node.name = arena_.copy(instruction.name);
     node.data_deps = keep(edges.device.all);
     add_bool("is_cpu_op", false);
-    if (communicates(instruction)) {
+    if (is_communication(instruction)) {
       add_communication(comms_.next(instruction, program_), *instruction.comm, node);
     } else {
       add_uint64("tensor_size", touched_bytes(instruction));

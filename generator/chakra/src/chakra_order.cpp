@@ -1,20 +1,15 @@
 #include "chakra_order.h"
 
 #include <algorithm>
-#include <string_view>
-#include <utility>
 
 #include "et_schema/model/accelerator.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::SlotId;
-using et_schema::StorageId;
 
 void sort_unique(std::vector<StorageId>& storages) {
   std::ranges::sort(storages);
@@ -23,11 +18,6 @@ void sort_unique(std::vector<StorageId>& storages) {
 
 bool contains(const std::vector<StorageId>& sorted, StorageId storage) {
   return std::ranges::binary_search(sorted, storage);
-}
-
-bool communicates(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p;
 }
 
 }  // namespace
@@ -117,7 +107,7 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
     et_schema::for_each_slot({argument},
                              [&](SlotId slot) { uses.writes.push_back(storage_of(slot)); });
   };
-  if (communicates(instruction) && instruction.args.size() > 1) {
+  if (is_communication(instruction) && instruction.args.size() > 1) {
     write(instruction.args[1]);
   } else if (instruction.kind == InstructionKind::kOp && instruction.schema) {
     const std::vector<bool>& written = written_arguments(*instruction.schema);
@@ -233,7 +223,7 @@ void ChakraOrder::add_device_order(const Instruction& instruction, ChakraIds ids
   if (ids.device == 0) {
     return;
   }
-  if (communicates(instruction)) {
+  if (is_communication(instruction)) {
     std::uint64_t& last = last_in_group_[instruction.comm->group];
     device.order(last);
     last = ids.device;
@@ -263,10 +253,10 @@ void ChakraOrder::remember(const Instruction& instruction, const Uses& uses, Cha
   last_on_thread_[instruction.thread] = ids.host;
   before_ = &instruction;
   before_id_ = ids.host;
-  if (ids.device != 0 && reads_back(instruction, uses) && !communicates(instruction)) {
+  if (ids.device != 0 && reads_back(instruction, uses) && !is_communication(instruction)) {
     host_needs_[instruction.thread].push_back(ids.device);
   }
-  if (communicates(instruction)) {
+  if (is_communication(instruction)) {
     const auto number = static_cast<std::uint32_t>(&instruction - program_.instructions.data());
     comm_node_[number] = ids.device;
     if (instruction.comm->is_async.value_or(true)) {

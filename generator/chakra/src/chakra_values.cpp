@@ -8,22 +8,12 @@
 #include <iterator>
 #include <optional>
 
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/json_text.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Program;
-using et_schema::Slot;
-
-std::int64_t numel_of(const Slot& slot) {
-  std::int64_t product = 1;
-  for (const std::int64_t size : slot.sizes) {
-    product *= size;
-  }
-  return product;
-}
 
 /// Writes a text as Python's repr() does.
 void append_text(std::string& out, std::string_view text) {
@@ -166,7 +156,7 @@ class Writer {
   /// meaning. 0 says that there is no storage.
   void append_value(const Argument::SlotRef& value) {
     const Slot& slot = program_.slots[value.id];
-    const std::int64_t numel = slot.sparse ? 0 : numel_of(slot);
+    const std::int64_t numel = slot.sparse ? 0 : element_count(slot);
     const std::array<std::int64_t, 5> numbers = {
         std::int64_t{value.id} + 1, slot.sparse ? 0 : std::int64_t{slot.storage} + 1, slot.offset,
         numel, et_schema::item_size(slot.dtype)};
@@ -243,7 +233,7 @@ bool is_known_number(const et_schema::Slot& slot) {
 }
 
 std::int64_t bytes_of(const Slot& slot) {
-  return slot.sparse ? 0 : numel_of(slot) * et_schema::item_size(slot.dtype);
+  return slot.sparse ? 0 : element_count(slot) * et_schema::item_size(slot.dtype);
 }
 
 }  // namespace understudy::generator

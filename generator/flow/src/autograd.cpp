@@ -5,15 +5,12 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator {
 namespace {
 
-using et_schema::kNoNode;
-using et_schema::Node;
-using et_schema::NodeIndex;
 using et_schema::Scope;
-using et_schema::Tensor;
-using et_schema::Trace;
 
 struct Sequence {
   std::uint64_t thread = 0;

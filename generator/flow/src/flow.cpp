@@ -1,7 +1,6 @@
 #include "generator/flow/flow.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string_view>
 #include <unordered_map>
@@ -12,20 +11,15 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/captured_ranges.h"
+#include "generator/flow/model_names.h"
 #include "numbers.h"
 #include "wrappers.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::CommKind;
 using et_schema::DType;
-using et_schema::kNoNode;
-using et_schema::Node;
 using et_schema::NodeClass;
-using et_schema::NodeIndex;
-using et_schema::Tensor;
-using et_schema::Trace;
 
 /// The storage id of zeros without memory, of which derivatives are made; at most one.
 std::unordered_set<std::int64_t> storages_of_zeros(const Trace& trace) {

@@ -6,12 +6,10 @@
 #include <string_view>
 
 #include "et_schema/support/error.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Node;
-using et_schema::Trace;
 
 constexpr std::string_view kStepMark = "ProfilerStep#";
 

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "generator/flow/autograd.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Node;
-using et_schema::NodeIndex;
-using et_schema::Tensor;
 
 /// Storages without bytes have an id, so 0 says that there is no storage.
 bool is_without_storage(const Tensor& tensor) {

@@ -14,6 +14,7 @@
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/flow.h"
+#include "generator/flow/model_names.h"
 #include "generator/flow/steps.h"
 #include "generator/lowering/groups.h"
 #include "generator/lowering/holds.h"
@@ -27,10 +28,6 @@
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Loss;
-using et_schema::Program;
-using et_schema::Trace;
 
 std::uint64_t count_outside(const Trace& trace, const CommCalls& calls, const IdRange& step) {
   std::uint64_t outside = 0;

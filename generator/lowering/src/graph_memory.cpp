@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
 
 Argument::List integers(const std::vector<std::int64_t>& values) {
   Argument::List list;

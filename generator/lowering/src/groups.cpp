@@ -1,7 +1,5 @@
 #include "generator/lowering/groups.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 

@@ -9,19 +9,11 @@
 #include <vector>
 
 #include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
 #include "observed_blocks.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::kNoNode;
-using et_schema::Node;
-using et_schema::NodeIndex;
-using et_schema::Program;
-using et_schema::SlotId;
-using et_schema::StorageId;
-using et_schema::Trace;
 
 constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 constexpr std::string_view kStep = "Optimizer.step#";

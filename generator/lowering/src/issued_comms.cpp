@@ -3,15 +3,11 @@
 #include <algorithm>
 
 #include "et_schema/model/open_comms.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 
 using et_schema::CommInfo;
-using et_schema::CommKind;
-using et_schema::Instruction;
-using et_schema::Loss;
-using et_schema::Program;
-using et_schema::SlotId;
 
 void IssuedComms::add(const Instruction& instruction, Program& program) {
   const CommInfo& call = *instruction.comm;

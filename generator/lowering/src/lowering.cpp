@@ -10,6 +10,7 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
+#include "generator/flow/model_names.h"
 #include "generator/lowering/plain_argument.h"
 #include "generator/lowering/slots.h"
 #include "graph_memory.h"
@@ -19,18 +20,7 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
 using et_schema::CommCall;
-using et_schema::CommKind;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::kNoNode;
-using et_schema::Loss;
-using et_schema::Node;
-using et_schema::NodeIndex;
-using et_schema::SlotId;
-using et_schema::Tensor;
-using et_schema::Trace;
 using et_schema::Value;
 using et_schema::ValueKind;
 

@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::kNoNode;
-using et_schema::NodeIndex;
-using et_schema::Program;
-using et_schema::SlotId;
-using et_schema::StorageId;
-using et_schema::Trace;
 
 /// Allocators round sizes up: this many bytes of a block that holds a storage may be padding.
 constexpr std::int64_t kMostPadding = 1024;

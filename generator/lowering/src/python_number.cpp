@@ -2,11 +2,10 @@
 
 #include <string_view>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator {
 
-using et_schema::kNoNode;
-using et_schema::Node;
-using et_schema::Trace;
 using et_schema::Value;
 using et_schema::ValueKind;
 

@@ -5,14 +5,11 @@
 
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/below.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::NodeIndex;
-using et_schema::Slot;
-using et_schema::SlotId;
-using et_schema::Tensor;
 using et_schema::Value;
 using et_schema::ValueKind;
 
@@ -30,14 +27,6 @@ bool same_strides(std::span<const std::int64_t> sizes, std::span<const std::int6
   return true;
 }
 
-std::int64_t product(std::span<const std::int64_t> sizes) {
-  std::int64_t result = 1;
-  for (std::int64_t size : sizes) {
-    result *= size;
-  }
-  return result;
-}
-
 std::vector<std::int64_t> as_integers(const Value& list) {
   std::vector<std::int64_t> integers;
   for (const Value& item : list.items()) {
@@ -50,16 +39,6 @@ std::vector<std::int64_t> as_integers(const Value& list) {
 
 }  // namespace
 
-std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes) {
-  std::vector<std::int64_t> strides(sizes.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(sizes[i], 1);
-  }
-  return strides;
-}
-
 namespace {
 
 /// Whether the strides are recorded or told by the file's writer.
@@ -71,7 +50,7 @@ bool knows_strides(const Tensor& tensor) {
 std::vector<std::int64_t> external_strides(const Tensor& tensor) {
   return knows_strides(tensor)
              ? std::vector<std::int64_t>(tensor.strides.begin(), tensor.strides.end())
-             : contiguous_strides(tensor.sizes);
+             : et_schema::contiguous_strides(tensor.sizes);
 }
 
 }  // namespace
@@ -177,7 +156,7 @@ SlotId SlotTable::new_slot(et_schema::StorageId storage, const Tensor& tensor,
   slot.strides_recorded = tensor.has_strides;
   slot.offset = tensor.storage_offset;
   slot.external = external;
-  slot.sparse = !tensor.has_storage() && product(tensor.sizes) > 0;
+  slot.sparse = !tensor.has_storage() && et_schema::element_count(tensor.sizes) > 0;
   if (!slot.sparse) {
     et_schema::Storage& memory = program_.storages[storage];
     memory.bytes = std::max(memory.bytes, et_schema::extent_bytes(slot));
@@ -203,7 +182,7 @@ std::vector<std::int64_t> SlotTable::result_strides(LifetimeId lifetime, const T
   if (knows_strides(tensor)) {
     return {tensor.strides.begin(), tensor.strides.end()};
   }
-  std::vector<std::int64_t> strides = contiguous_strides(tensor.sizes);
+  std::vector<std::int64_t> strides = et_schema::contiguous_strides(tensor.sizes);
   if (producer == et_schema::kNoNode) {
     return strides;
   }

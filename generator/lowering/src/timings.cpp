@@ -13,19 +13,14 @@
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
+#include "generator/flow/model_names.h"
 #include "generator/link/host.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::kNoNode;
-using et_schema::NodeIndex;
 using et_schema::Outside;
-using et_schema::Program;
 using et_schema::Timing;
-using et_schema::Trace;
 
 class TimingSetter {
  public:

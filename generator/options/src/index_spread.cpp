@@ -1,5 +1,4 @@
 #include <charconv>
-#include <cmath>
 
 #include "et_schema/support/error.h"
 #include "generator/options/options.h"

@@ -95,11 +95,19 @@ Identity::Choice Identity::find(const Wanted& wanted, std::span<const Frame> fra
       }
     };
     for (auto open = frames.rbegin(); open != frame + 1; ++open) {
-      offer(open->made, 0, 3, true);
-      offer(open->inputs, 1, 4, false);
+      offer(open->made, 1, 3, true);
+      // Each gradient of a product is made from the node's own, not from another.
+      offer(open->inputs, open->is_product ? 0 : 2, open->is_product ? 0 : 4, false);
     }
     if (frame->saved != nullptr) {
-      offer(*frame->saved, 2, 2, false);
+      for (std::size_t i = 0; i < frame->saved->size(); ++i) {
+        const Saved& saved = (*frame->saved)[i];
+        const bool is_argument = !wanted.argument.empty() && saved.argument == wanted.argument;
+        if (can_be(wanted, saved.tensor, now_ns)) {
+          best.offer(saved.tensor, {contains(taken, saved.tensor), is_argument ? -1 : 2,
+                                    static_cast<std::int64_t>(i)});
+        }
+      }
     }
     const Choice choice = best.choice();
     if (choice.tensor != kNotSeen || frame->is_operator) {

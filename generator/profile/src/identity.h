@@ -8,6 +8,12 @@
 
 namespace understudy::generator {
 
+/// A tensor that autograd may have saved of a call, with the argument that it was.
+struct Saved {
+  SeenIndex tensor = kNotSeen;
+  std::string_view argument;  ///< in the schema; empty of results, and of what children made
+};
+
 /// An open call or label: what is below it looks for tensors here first.
 struct Frame {
   HostIndex event = kNoEvent;
@@ -15,9 +21,10 @@ struct Frame {
   bool is_operator = false;  ///< false: a label, from which tensors get out
   bool is_backward = false;  ///< the backward pass runs in it
   bool is_optimizer = false;
+  bool is_product = false;  ///< a node of the backward pass of a matrix product
   std::vector<SeenIndex> inputs;
-  std::vector<SeenIndex> made;                    ///< by what is right below it
-  const std::vector<SeenIndex>* saved = nullptr;  ///< what the forward call had, of a backward one
+  std::vector<SeenIndex> made;                ///< by what is right below it
+  const std::vector<Saved>* saved = nullptr;  ///< what the forward call had, of a backward one
 };
 
 /// A tensor among a call's arguments.

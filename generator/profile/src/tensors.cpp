@@ -9,6 +9,9 @@ std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
                           std::span<const std::int64_t> strides, std::int64_t offset,
                           std::int64_t item_bytes) {
   std::int64_t last = offset;
+  if (strides.size() != sizes.size()) {
+    return 0;  // a sparse tensor has no storage
+  }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) {
       return 0;

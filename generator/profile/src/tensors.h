@@ -84,6 +84,9 @@ class Tensors {
   [[nodiscard]] const SeenTensor& operator[](SeenIndex index) const { return seen_[index]; }
   [[nodiscard]] SeenStorage& storage(StorageIndex index) { return storages_[index]; }
   [[nodiscard]] SeenStorage& storage_of(SeenIndex index) { return storages_[seen_[index].storage]; }
+  [[nodiscard]] const SeenStorage& storage_of(SeenIndex index) const {
+    return storages_[seen_[index].storage];
+  }
   [[nodiscard]] std::size_t storages() const { return storages_.size(); }
 
   [[nodiscard]] StorageIndex add_storage(const SeenStorage& storage);

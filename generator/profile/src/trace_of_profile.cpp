@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "et_schema/support/error.h"
 #include "generator/lowering/slots.h"
 #include "identity.h"
+#include "optimizer.h"
 #include "tensors.h"
 #include "timeline.h"
 
@@ -56,17 +58,27 @@ std::vector<ReturnKind> returns_of_schema(std::string_view schema) {
   return kinds;
 }
 
+bool is_product_node(std::string_view label) {
+  constexpr std::array<std::string_view, 5> kProducts = {
+      "AddmmBackward", "MmBackward", "BmmBackward", "BaddbmmBackward", "LinearBackward"};
+  return std::ranges::any_of(kProducts,
+                             [label](std::string_view name) { return label.starts_with(name); });
+}
+
 /// Walks through the calls in time, gives each tensor its identity, and makes the nodes.
 class Maker {
  public:
-  Maker(const Profile& profile, const HostEvents& host, std::vector<Call>& calls, Trace& trace)
+  Maker(const Profile& profile, const HostEvents& host, const DeviceEvents& device,
+        std::vector<Call>& calls, Trace& trace)
       : profile_(profile),
         host_(host),
+        device_(device),
         calls_(calls),
         trace_(trace),
         arena_(*trace.arena),
         allocations_(profile, host),
         identity_(tensors_),
+        optimizer_(tensors_),
         frames_(host.threads.size()),
         call_tensors_(calls.size()),
         id_of_(calls.size()) {
@@ -107,6 +119,7 @@ class Maker {
     }
     frame.is_backward = frame.is_backward || call.is_backward;
     frame.is_optimizer = frame.is_optimizer || event_of(index).name.starts_with("Optimizer.step#");
+    frame.is_product = frame.is_backward && is_product_node(event_of(index).name);
     if (const auto saved = saved_.find(event_of(index).sequence);
         call.is_backward && saved != saved_.end()) {
       frame.saved = &saved->second;
@@ -119,29 +132,45 @@ class Maker {
     std::vector<SeenIndex> found;
     const std::vector<Tensor*>& wanted = call.recorded.tensors;
     found.reserve(wanted.size());
+    const bool is_update = !call.recorded.schema.empty() && !open.empty() &&
+                           open.back().is_optimizer && !open.back().is_operator;
+    std::vector<OptimizerStep::Operand> operands;
+    if (is_update) {
+      operands = optimizer_.operands(call, next_name(call));
+    }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const SeenIndex index = find_input(call, i, open, found);
+      const SeenIndex index = find_input(
+          call, i, open, found, i < operands.size() ? operands[i] : OptimizerStep::Operand{});
       found.push_back(index);
     }
     for (const SeenIndex index : found) {
       tensors_[index].used = moment_;
     }
+    optimizer_.began(call, operands, found);
+    if (event_of(call.event).name == "torch::autograd::AccumulateGrad" && found.size() == 1) {
+      optimizer_.add_gradient(found.front());
+    }
     return found;
   }
 
   SeenIndex find_input(const Call& call, std::size_t position, std::span<const Frame> open,
-                       std::span<const SeenIndex> taken) {
+                       std::span<const SeenIndex> taken, OptimizerStep::Operand operand) {
     Tensor& tensor = *call.recorded.tensors[position];
     const TensorRole& argument = call.role_of[position];
-    const Wanted wanted{tensor.sizes, tensor.strides,
+    const Wanted wanted{tensor.sizes,
+                        tensor.strides,
                         argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
-                        argument.name, argument.is_written};
+                        argument.name,
+                        argument.is_written,
+                        call.recorded.schema.empty() && is_in_backward(call, open)};
     if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
       uses_.push_back({&tensor, given});
       return given;
     }
-    Identity::Choice choice =
-        identity_.find(wanted, open, taken, host_.events[call.event].start_ns, call.next_ns);
+    Identity::Choice choice{operand.tensor, Told::kInferred};
+    if (operand.kind == OptimizerStep::Kind::kOther) {
+      choice = identity_.find(wanted, open, taken, host_.events[call.event].start_ns, call.next_ns);
+    }
     if (choice.tensor == kNotSeen) {
       choice.tensor = add_external(tensor, wanted, open);
       trace_.losses.add(Loss::kExternalTensors);
@@ -150,6 +179,20 @@ class Maker {
     }
     uses_.push_back({&tensor, choice.tensor});
     return choice.tensor;
+  }
+
+  /// The operator behind the call on its thread, without namespace; empty where there is none.
+  [[nodiscard]] std::string_view next_name(const Call& call) const {
+    const HostIndex end = host_.threads[call.thread].end;
+    HostIndex next = call.event + 1;
+    while (next < end && host_.events[next].start_ns < host_.events[call.event].end_ns) {
+      ++next;
+    }
+    return next < end ? et_schema::without_namespace(event_of(next).name) : std::string_view();
+  }
+
+  static bool is_in_backward(const Call& call, std::span<const Frame> open) {
+    return call.is_backward || (!open.empty() && open.back().is_backward);
   }
 
   /// A communication knows the number of elements alone; the c10d operator around it has the
@@ -213,10 +256,7 @@ class Maker {
     }
     const std::int64_t sequence = event_of(index).sequence;
     if (sequence >= 0 && !frame.is_backward) {
-      std::vector<SeenIndex>& saved = saved_[sequence];
-      saved = frame.made;
-      saved.insert(saved.end(), frame.inputs.begin(), frame.inputs.end());
-      saved.insert(saved.end(), results.begin(), results.end());
+      save(call, frame, results, saved_[sequence]);
     }
     if (!open.empty()) {
       std::vector<SeenIndex>& made = open.back().made;
@@ -224,6 +264,20 @@ class Maker {
       if (!frame.is_operator) {
         made.insert(made.end(), frame.made.begin(), frame.made.end());
       }
+    }
+  }
+
+  static void save(const Call& call, const Frame& frame, std::span<const SeenIndex> results,
+                   std::vector<Saved>& saved) {
+    saved.clear();
+    for (const SeenIndex made : frame.made) {
+      saved.push_back({made, {}});
+    }
+    for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
+      saved.push_back({frame.inputs[i], i < call.role_of.size() ? call.role_of[i].name : ""});
+    }
+    for (const SeenIndex result : results) {
+      saved.push_back({result, {}});
     }
   }
 
@@ -312,7 +366,7 @@ class Maker {
     for (HostIndex i = 0; i < calls_.size(); ++i) {
       add_outputs(calls_[i], call_tensors_[i].results);
     }
-    find_devices(profile_, host_, call_tensors_, tensors_);
+    find_devices(profile_, device_, call_tensors_, tensors_);
     for (const Use& use : uses_) {
       fill(*use.tensor, use.seen);
     }
@@ -415,9 +469,11 @@ class Maker {
     }
     node.name = text(event.name);
     node.op_schema = call.recorded.schema;
-    node.kernel_backend = text(event.kernel_backend);
-    node.kernel_file = text(event.kernel_file);
-    if (!node.op_schema.empty() || !node.kernel_backend.empty() || call.communicates) {
+    if (call.is_kernel) {
+      node.kernel_backend = event.kernel_backend.empty() ? "unknown" : text(event.kernel_backend);
+      node.kernel_file = text(event.kernel_file);
+    }
+    if (!node.op_schema.empty() || call.is_kernel || call.communicates) {
       node.inputs = call.recorded.inputs;
       node.outputs = call.outputs;
     }
@@ -450,20 +506,27 @@ class Maker {
     tensor.tensor_id = 2 * static_cast<std::int64_t>(index) + 1;
     tensor.storage_id = 2 * (static_cast<std::int64_t>(seen.storage) + 1);
     tensor.storage_offset = seen.offset;
+    if (seen.strides.size() != seen.sizes.size()) {  // sparse: recorded without storage
+      tensor.storage_id = tensor.storage_offset = tensor.numel = tensor.item_bytes = 0;
+      tensor.device = {};
+      return;
+    }
     tensor.device = storage.on_cpu ? et_schema::Device{et_schema::DeviceType::kCpu, -1}
                                    : et_schema::Device{et_schema::DeviceType::kCuda, 0};
   }
 
   const Profile& profile_;
   const HostEvents& host_;
+  const DeviceEvents& device_;
   std::vector<Call>& calls_;
   Trace& trace_;
   Arena arena_;
   Allocations allocations_;
   Tensors tensors_;
   Identity identity_;
-  std::vector<std::vector<Frame>> frames_;                ///< by thread
-  std::map<std::int64_t, std::vector<SeenIndex>> saved_;  ///< by sequence number
+  OptimizerStep optimizer_;
+  std::vector<std::vector<Frame>> frames_;            ///< by thread
+  std::map<std::int64_t, std::vector<Saved>> saved_;  ///< by sequence number
   std::vector<Use> uses_;
   std::vector<CallTensors> call_tensors_;                 ///< by host event
   std::vector<HostIndex> begun_;                          ///< in the order of their nodes
@@ -515,8 +578,10 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask) {
     trace.rank = static_cast<int>(profile.distributed->rank);
     trace.process_groups = profile.distributed->groups;
   }
-  std::vector<Call> calls = read_calls(profile, host, Arena(*trace.arena), ask, trace.losses);
-  Maker(profile, host, calls, trace).walk();
+  const DeviceEvents device = link_device_events(profile, host);
+  std::vector<Call> calls =
+      read_calls(profile, host, device, Arena(*trace.arena), ask, trace.losses);
+  Maker(profile, host, device, calls, trace).walk();
   return trace;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,16 +14,10 @@
 #include "batch_sizes.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::SlotId;
 
 /// Slots of other storages come from outside as they are: data, constants.
 std::set<et_schema::StorageId> written_storages(const Program& program) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,15 +9,11 @@
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/size_arguments.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::SlotId;
 using Numbers = std::vector<std::int64_t>;
 
 std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {

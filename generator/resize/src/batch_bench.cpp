@@ -6,14 +6,11 @@
 
 #include "batch_rules.h"
 #include "batch_sizes.h"
+#include "generator/flow/model_names.h"
 #include "generator/resize/batch.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::Slot;
 
 /// Whether a tensor of the call has another size.
 bool is_changed(const Program& recorded, const Program& scaled, const Instruction& instruction) {

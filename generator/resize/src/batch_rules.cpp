@@ -7,6 +7,7 @@
 
 #include "batch_views.h"
 #include "et_schema/model/operator_facts.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
@@ -19,7 +20,6 @@ using batch::none;
 using batch::numbers_at;
 using batch::refuse;
 using batch::text_of;
-using et_schema::InstructionKind;
 using Rule = std::vector<Dims> (*)(const BatchCall&);
 
 /// Results are as large as the arguments together, each aligned at its last dimension.

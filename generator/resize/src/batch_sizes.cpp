@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "et_schema/support/error.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Program;
-using et_schema::Slot;
 
 /// What a slot needs of its storage. Sizes come from files and from --batch: together they may be
 /// no number.

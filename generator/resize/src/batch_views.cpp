@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+
+#include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator::batch {
-
-using et_schema::Argument;
 
 std::string text_of(const BatchTensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes, ","));
@@ -24,8 +24,7 @@ Dims none(const BatchTensor& tensor) {
 }
 
 std::int64_t elements(const BatchTensor& tensor) {
-  return std::accumulate(tensor.sizes.begin(), tensor.sizes.end(), std::int64_t{1},
-                         std::multiplies<>());
+  return et_schema::element_count(tensor.sizes);
 }
 
 std::vector<Dims> all_of(const BatchCall& call, const Dims& dims) {

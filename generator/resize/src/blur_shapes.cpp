@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "et_schema/support/content_hash.h"
+#include "generator/flow/model_names.h"
 #include "program_sizes.h"
 #include "shape_rewrite.h"
 
@@ -16,9 +17,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::Bench;
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::SlotId;
 
 constexpr std::int64_t kAlignment = 64;
 

@@ -5,24 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <optional>
 #include <variant>
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/size_arguments.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/overloaded.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 using et_schema::SizeRule;
-using et_schema::Slot;
-using et_schema::SlotId;
-using et_schema::ValueRule;
 
 namespace {
 

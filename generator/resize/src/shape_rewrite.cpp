@@ -13,15 +13,10 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/size_arguments.h"
 #include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::SlotId;
 
 std::int64_t mapped(std::int64_t size, const SizeMap& sizes) {
   const auto found = sizes.find(size);

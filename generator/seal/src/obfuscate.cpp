@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -15,17 +14,14 @@
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/overloaded.h"
+#include "generator/flow/model_names.h"
 #include "public_words.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Bench;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::is_public_operator;
-using et_schema::Program;
 
 /// Numbers in ascending order get 1, 2, …; 0 is none, and stays.
 class Renumbering {

@@ -8,15 +8,10 @@
 
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::kNoNode;
-using et_schema::Node;
-using et_schema::NodeIndex;
-using et_schema::Tensor;
-using et_schema::Trace;
 
 /// These belong to PyTorch too, though they are written in Python: they put a gradient into a
 /// DTensor or take it out of one. What they compute shows as operators.

@@ -6,19 +6,15 @@
 #include <cstddef>
 #include <optional>
 #include <regex>
-#include <unordered_set>
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/regular_expression.h"
 #include "generator/flow/below.h"
+#include "generator/flow/model_names.h"
 #include "subgraph.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::kNoNode;
-using et_schema::NodeIndex;
-using et_schema::Trace;
 
 constexpr const char* kSavedInside = "a tensor made inside of it is used outside";
 constexpr const char* kRedispatched = "it holds an operator of the same schema";

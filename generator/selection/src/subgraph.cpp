@@ -5,13 +5,10 @@
 #include "et_schema/support/error.h"
 #include "generator/flow/autograd.h"
 #include "generator/flow/below.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::kNoNode;
-using et_schema::NodeIndex;
-using et_schema::Trace;
 
 void mark_named(const Trace& trace, const std::string& text, std::vector<bool>& inside) {
   bool found = false;

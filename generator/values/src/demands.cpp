@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
 #include "generator/lowering/slots.h"
 #include "reuse_rules.h"
 #include "value_kinds.h"
@@ -11,11 +12,6 @@
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Slot;
-using et_schema::SlotId;
-using et_schema::StorageId;
-using et_schema::ValueRule;
 
 using Integers = ValueRule::Integers;
 using Lengths = ValueRule::Lengths;
@@ -257,7 +253,8 @@ void Demands::write(StorageId storage, const std::vector<SlotId>& slots, const D
   for (SlotId id : slots) {
     Slot& slot = program_.slots[id];
     if (slot.offset == demand.offset && slot.dtype == demand.dtype &&
-        element_count(slot) == demand.count && slot.strides == contiguous_strides(slot.sizes)) {
+        element_count(slot) == demand.count &&
+        slot.strides == et_schema::contiguous_strides(slot.sizes)) {
       slot.value = demand.rule;
       return;
     }

@@ -1,11 +1,10 @@
 #include "drawn.h"
 
 #include "et_schema/model/allocation.h"
+#include "generator/flow/model_names.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
-using et_schema::Instruction;
-using et_schema::SlotId;
 
 std::vector<bool> find_known(const et_schema::Program& program) {
   std::vector<bool> written(program.storages.size());

@@ -6,17 +6,15 @@
 #include <string>
 #include <string_view>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator {
 namespace {
 
 using et_schema::IndexUse;
-using et_schema::Node;
 using et_schema::NodeClass;
-using et_schema::NodeIndex;
 using et_schema::RecordedTensor;
 using et_schema::SparseUse;
-using et_schema::Tensor;
-using et_schema::Trace;
 using et_schema::ZeroUse;
 
 std::vector<const Tensor*> flat_inputs(const Node& node) {

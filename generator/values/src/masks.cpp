@@ -8,19 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
 #include "generator/lowering/slots.h"
 #include "value_kinds.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::SlotId;
-using et_schema::ValueRule;
 
 class MaskMaker {
  public:
@@ -140,7 +135,7 @@ class MaskMaker {
     const et_schema::Device device = program_.storages[slot.storage].device;
     slot.storage = static_cast<et_schema::StorageId>(program_.storages.size());
     slot.offset = 0;
-    slot.strides = contiguous_strides(slot.sizes);
+    slot.strides = et_schema::contiguous_strides(slot.sizes);
     slot.external = true;
     slot.wrapped_number = false;
     slot.value = std::move(rule);

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "generator/flow/model_names.h"
 #include "reuse_fit.h"
 #include "value_kinds.h"
 
@@ -12,9 +13,7 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::Repeat;
-using et_schema::Reuse;
 using et_schema::ReuseBin;
-using et_schema::ValueRule;
 
 /// At most `width` numbers for the draws of these repeats.
 std::vector<Repeat> squeezed(std::vector<Repeat> repeats, std::int64_t width) {

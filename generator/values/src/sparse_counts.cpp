@@ -1,16 +1,12 @@
 #include "sparse_counts.h"
 
-#include <cstdint>
 #include <optional>
 
+#include "generator/flow/model_names.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::SlotId;
 
 std::optional<SlotId> slot_of(const Argument* argument) {
   const auto* slot =

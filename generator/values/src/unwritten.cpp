@@ -9,17 +9,11 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
+#include "generator/flow/model_names.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-using et_schema::SlotId;
-using et_schema::StorageId;
 
 enum class Use { kReads, kWrites, kPassesOn };
 

@@ -5,13 +5,9 @@
 #include <variant>
 
 #include "et_schema/model/schema_text.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::Slot;
 
 std::string_view CallView::overload() const {
   return et_schema::overload_of(instruction_.name);
@@ -121,14 +117,6 @@ const Argument* find_argument(const Program& program, const Instruction& instruc
 
 std::string why_of(const OperatorFacts& facts, const ArgumentFact& row) {
   return fmt::format("{}.{}", facts.name, row.name);
-}
-
-std::int64_t element_count(const Slot& slot) {
-  std::int64_t count = 1;
-  for (std::int64_t size : slot.sizes) {
-    count *= size;
-  }
-  return count;
 }
 
 }  // namespace understudy::generator

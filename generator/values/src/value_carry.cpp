@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <utility>
 
 #include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
 #include "value_kinds.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
 using et_schema::extent_elements;
-using et_schema::Instruction;
 using et_schema::MovedOrder;
-using et_schema::Slot;
-using et_schema::SlotId;
-using et_schema::ValueRule;
 
 /// Whether one holds each element of the other, in the same order of memory.
 bool is_whole(const Slot& target, const Slot& source) {

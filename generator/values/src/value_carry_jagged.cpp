@@ -6,17 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "generator/flow/model_names.h"
 #include "value_carry.h"
 #include "value_kinds.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::Slot;
-using et_schema::ValueRule;
 
 std::int64_t sum_of(const ValueRule::Lengths& lengths) {
   std::int64_t sum = 0;

@@ -1,7 +1,5 @@
 #include "generator/values/value_flow.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -14,6 +12,7 @@
 #include "demands.h"
 #include "drawn.h"
 #include "et_schema/model/assumed.h"
+#include "generator/flow/model_names.h"
 #include "generator/values/masks.h"
 #include "reuse_rules.h"
 #include "sparse_counts.h"
@@ -24,14 +23,6 @@
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::SlotId;
-using et_schema::ValueRule;
 
 class ValueAssigner {
  public:

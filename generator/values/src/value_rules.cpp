@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "generator/flow/model_names.h"
 #include "value_arguments.h"
 #include "value_kinds.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::ValueRule;
 
 std::optional<ValueRule> index_rule(const ArgumentFact& row, const CallView& call) {
   const Slot* of = call.tensor(row.of);

@@ -7,6 +7,7 @@
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
 
 namespace understudy::generator {
 
@@ -39,6 +40,5 @@ using et_schema::without_overload;
 [[nodiscard]] const et_schema::Argument* find_argument(const et_schema::Program& program,
                                                        const et_schema::Instruction& instruction,
                                                        std::string_view name);
-[[nodiscard]] std::int64_t element_count(const et_schema::Slot& slot);
 
 }  // namespace understudy::generator

@@ -3,14 +3,12 @@
 #include <numeric>
 #include <string>
 
+#include "generator/flow/model_names.h"
 #include "value_arguments.h"
 #include "value_kinds.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Slot;
-using et_schema::ValueRule;
 
 constexpr std::int64_t kMostNumbers = 1 << 20;  // each is an entry of the program
 

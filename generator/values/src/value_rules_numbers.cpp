@@ -1,14 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "generator/flow/model_names.h"
 #include "value_arguments.h"
 #include "value_kinds.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Slot;
-using et_schema::ValueRule;
 
 /// Hidden elements of a mask: a quarter, but never all of a row, whose softmax would be nothing.
 std::int64_t hidden_elements(const Slot& mask) {

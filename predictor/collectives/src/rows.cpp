@@ -10,6 +10,7 @@
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_record.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::predictor {
 namespace {

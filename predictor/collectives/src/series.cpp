@@ -8,6 +8,7 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/assert.h"
+#include "et_schema/support/statistics.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/fitting/interpolation.h"
 #include "predictor/fitting/least_squares.h"
@@ -175,14 +176,6 @@ void leave_out_end(et_schema::CommKind kind, int ranks, const Sweep& sweep, bool
   }
 }
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += value;
-  }
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
 /// What leaving out each number of ranks between two others would have missed by.
 std::vector<double> rank_scores(const std::vector<SizeCurve>& curves) {
   std::vector<double> scores;
@@ -247,7 +240,7 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
   series.left_out = summarize_errors(left_out.predicted, left_out.measured);
   series.size_step = left_out.scores.empty() ? kAssumedSizeStep
                                              : conformal_quantile(left_out.scores, kIntervalShare);
-  series.sigmoid_beyond = mean_of(ends.sigmoid) < mean_of(ends.alpha_beta);
+  series.sigmoid_beyond = et_schema::mean(ends.sigmoid) < et_schema::mean(ends.alpha_beta);
   const std::vector<double>& chosen = series.sigmoid_beyond ? ends.sigmoid : ends.alpha_beta;
   series.end_step = chosen.empty() ? std::max(kAssumedSizeStep, series.size_step)
                                    : conformal_quantile(chosen, kIntervalShare);

@@ -6,6 +6,8 @@
 #include <random>
 #include <utility>
 
+#include "et_schema/support/statistics.h"
+
 namespace understudy::predictor {
 namespace {
 
@@ -30,9 +32,8 @@ double size_lookup_cost(const EmbeddingTable& table) {
 Numbers norm_lookup_costs(const ShardTask& task) {
   Numbers sizes = costs_of(task, table_bytes);
   Numbers lookups = costs_of(task, lookup_cost);
-  const auto n = static_cast<double>(task.tables.size());
-  const double mean_size = std::accumulate(sizes.begin(), sizes.end(), 0.0) / n;
-  const double mean_lookups = std::accumulate(lookups.begin(), lookups.end(), 0.0) / n;
+  const double mean_size = et_schema::mean(sizes);
+  const double mean_lookups = et_schema::mean(lookups);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     lookups[i] = (mean_lookups > 0 ? lookups[i] / mean_lookups : 0) + sizes[i] / mean_size;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "et_schema/model/report.h"
+#include "et_schema/support/statistics.h"
 #include "profiled_device.h"
 
 namespace understudy::predictor {
@@ -20,11 +21,6 @@ constexpr double kLeastClocks = 10;
 using Counts = std::map<std::string, std::uint64_t>;
 /// By device and call.
 using Pairs = std::map<std::string, std::map<std::string, OverlapPair>>;
-
-double median_of(std::vector<double> times) {
-  std::ranges::sort(times);
-  return *et_schema::percentile(times, 0.5);
-}
 
 /// Times of one call, alone and beside other work.
 struct BothWays {
@@ -43,13 +39,13 @@ void add_pair(const BothWays& times, std::int64_t clock_ns, const std::string& w
     not_used["overlap: " + what + ", never seen alone"] += count;
     return;
   }
-  const double alone_ns = median_of(times.alone_ns);
+  const double alone_ns = *et_schema::median(times.alone_ns);
   if (alone_ns < kLeastClocks * static_cast<double>(clock_ns)) {
     not_used["overlap: " + what + ", too short for their profile's clock"] += count;
     return;
   }
   pair.alone_ns += static_cast<double>(count) * alone_ns;
-  pair.beside_ns += static_cast<double>(count) * median_of(times.beside_ns);
+  pair.beside_ns += static_cast<double>(count) * *et_schema::median(times.beside_ns);
   pair.calls += count;
 }
 

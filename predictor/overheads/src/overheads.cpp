@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "et_schema/model/report.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::predictor {
 namespace {

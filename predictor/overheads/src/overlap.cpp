@@ -3,17 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/support/statistics.h"
+
 namespace understudy::predictor {
 namespace {
-
-/// Student's quantile of 95 %, by Cornish and Fisher's expansion around the normal one. Its error
-/// is below 1 % from 4 degrees of freedom on.
-double t_quantile(double freedom) {
-  constexpr double kNormal = 1.6449;
-  constexpr double kFirst = 1.5240;   // (z³ + z) / 4
-  constexpr double kSecond = 1.4202;  // (5 z⁵ + 16 z³ + 3 z) / 96
-  return kNormal + kFirst / freedom + kSecond / (freedom * freedom);
-}
 
 struct Sums {
   double alone = 0;
@@ -68,8 +61,9 @@ PooledFactor pool(const std::vector<OverlapPair>& pairs) {
     own_squares += off_ns * off_ns / pair.alone_ns;
     pooled.factor.calls += pair.calls;
   }
-  const double half =
-      t_quantile(groups - 1) * std::sqrt(squares * groups / (groups - 1)) / sums.alone;
+  constexpr double kOutside = 0.1;  // a twentieth on either side
+  const double half = et_schema::t_of_two_sided_p(kOutside, groups - 1) *
+                      std::sqrt(squares * groups / (groups - 1)) / sums.alone;
   if (ratio + half < 1) {
     pooled.outcome = PooledOverlap::kFaster;
     return pooled;

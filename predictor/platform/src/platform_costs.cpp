@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/sparse_content.h"
 #include "et_schema/operator_times/operator_times.h"
@@ -65,8 +66,7 @@ std::optional<et_schema::SlotId> slot_of(const Instruction& instruction, std::si
 
 /// A communication, or a wait for one.
 bool moves_data(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
+  return is_communication(instruction) || instruction.kind == InstructionKind::kWait;
 }
 
 /// How many rows a tensor that is sparse by its rows alone has, each counted once. Null: another

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -7,6 +6,7 @@
 #include "channels.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/slot_extent.h"
 
 namespace understudy::predictor {
 namespace {
@@ -19,8 +19,7 @@ using et_schema::Slot;
 using et_schema::SlotId;
 
 std::int64_t bytes_of(const Slot& slot) {
-  return std::accumulate(slot.sizes.begin(), slot.sizes.end(), et_schema::item_size(slot.dtype),
-                         std::multiplies<>());
+  return element_count(slot) * et_schema::item_size(slot.dtype);
 }
 
 /// Bytes of all tensors of an argument.

@@ -1,15 +1,12 @@
 #include "predictor/what_if/recorded_costs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/error.h"
 #include "predictor/simulate/flow.h"
 #include "predictor/simulate/host_gaps.h"
@@ -50,8 +47,7 @@ double bytes_of(const Program& program, const Instruction& call) {
   if (!call.args.empty()) {
     et_schema::for_each_slot({call.args.front()}, [&](et_schema::SlotId id) {
       const et_schema::Slot& slot = program.slots[id];
-      bytes += std::accumulate(slot.sizes.begin(), slot.sizes.end(),
-                               et_schema::item_size(slot.dtype), std::multiplies<>());
+      bytes += element_count(slot) * et_schema::item_size(slot.dtype);
     });
   }
   return static_cast<double>(bytes);

@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -314,7 +313,7 @@ class Binder {
     }
     if (numbers_.empty()) {
       for (const Instruction& each : program_.instructions) {
-        if (each.kind == InstructionKind::kCollective || each.kind == InstructionKind::kP2p) {
+        if (is_communication(each)) {
           numbers_.emplace(&each, numbers_.size());
         }
       }

@@ -4,15 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <numeric>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
 
+#include "backends/check_call.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/open_comms.h"
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::replayer {
@@ -28,46 +26,21 @@ using et_schema::Slot;
 using et_schema::SlotId;
 
 ReduceOp reduce_op(const Instruction& instruction) {
-  constexpr std::array<std::pair<std::string_view, ReduceOp>, 8> kOps = {
-      {{"sum", ReduceOp::kSum},
-       {"avg", ReduceOp::kAvg},
-       {"product", ReduceOp::kProduct},
-       {"min", ReduceOp::kMin},
-       {"max", ReduceOp::kMax},
-       {"band", ReduceOp::kBand},
-       {"bor", ReduceOp::kBor},
-       {"bxor", ReduceOp::kBxor}}};
-  const auto* const found = std::find_if(kOps.begin(), kOps.end(), [&](const auto& row) {
-    return row.first == instruction.comm->reduce_op;
-  });
-  if (found == kOps.end()) {
+  const auto known = backends::reduce_op_from_string(instruction.comm->reduce_op);
+  if (!known) {
     throw et_schema::bad_input("a reduction that is not known",
                                {.node = instruction.node_id,
                                 .field = "reduce_op",
                                 .expected = "sum, avg, product, min, max, band, bor or bxor",
                                 .got = instruction.comm->reduce_op});
   }
-  return found->second;
-}
-
-std::int64_t elements(const Slot& slot) {
-  return std::accumulate(slot.sizes.begin(), slot.sizes.end(), std::int64_t{1},
-                         std::multiplies<>());
-}
-
-std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
-  std::vector<SlotId> slots;
-  if (argument < instruction.args.size()) {
-    const std::vector<Argument> one = {instruction.args[argument]};
-    et_schema::for_each_slot(one, [&](SlotId slot) { slots.push_back(slot); });
-  }
-  return slots;
+  return *known;
 }
 
 std::vector<Buffer> buffers(const Program& program, const std::vector<SlotId>& slots) {
   std::vector<Buffer> buffers;
   for (const SlotId slot : slots) {
-    buffers.push_back({nullptr, elements(program.slots[slot]), program.slots[slot].dtype});
+    buffers.push_back({nullptr, element_count(program.slots[slot]), program.slots[slot].dtype});
   }
   return buffers;
 }
@@ -80,7 +53,7 @@ std::vector<std::int64_t> splits_in_elements(const Program& program, const Instr
     return {};
   }
   const Slot& slot = program.slots[slots.front()];
-  const std::int64_t all = elements(slot);
+  const std::int64_t all = element_count(slot);
   const std::int64_t rows = slot.sizes.empty() ? 1 : slot.sizes.front();
   const std::int64_t sum = std::accumulate(recorded.begin(), recorded.end(), std::int64_t{0});
   if (sum == all) {
@@ -123,8 +96,8 @@ BoundComm bind_comm(const Program& program, const Instruction& instruction,
   }
   const BoundGroup& group = groups[info.group];
   BoundComm bound;
-  bound.inputs = slots_of(instruction, 0);
-  bound.outputs = slots_of(instruction, 1);
+  bound.inputs = et_schema::slots_of(instruction, 0);
+  bound.outputs = et_schema::slots_of(instruction, 1);
   bound.group_name = group.name;
   bound.group_size = group.size;
   bound.blocking = info.kind == CommKind::kBarrier || !info.is_async.value_or(true);

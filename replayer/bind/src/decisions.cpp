@@ -4,19 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "et_schema/model/allocation.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/kernel_roles.h"
-#include "et_schema/model/op_class.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/find_substitute.h"
@@ -68,9 +65,8 @@ bool is_graph(const Instruction& instruction) {
   return instruction.name.starts_with("## Call CompiledFxGraph");
 }
 
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
+bool communicates(const Instruction& instruction) {
+  return is_communication(instruction) || instruction.kind == InstructionKind::kWait;
 }
 
 /// (name, note) → count, in order of names.
@@ -106,7 +102,7 @@ class RecordedTimes {
   }
 
   void add(const Instruction& instruction, std::int64_t RecordedTimes::*sum) {
-    if (instruction.timing && !is_communication(instruction)) {
+    if (instruction.timing && !communicates(instruction)) {
       this->*sum += on_device_ ? instruction.timing->device_ns : instruction.timing->host_ns;
     }
   }
@@ -183,9 +179,9 @@ const Decision& Decisions::of(const Instruction& instruction) {
 bool Decisions::is_counted(const Instruction& instruction) const {
   switch (options_.only) {
     case Only::kCompute:
-      return is_operator(instruction) && !is_communication(instruction);
+      return is_operator(instruction) && !communicates(instruction);
     case Only::kComms:
-      return is_communication(instruction);
+      return communicates(instruction);
     case Only::kAll:
       break;
   }
@@ -201,7 +197,7 @@ std::uint64_t Decisions::filtered() const {
 }
 
 Decision Decisions::decide(const Instruction& instruction) const {
-  if (options_.only == Only::kComms && !is_communication(instruction)) {
+  if (options_.only == Only::kComms && !communicates(instruction)) {
     return {How::kUncounted, "", false};
   }
   switch (instruction.kind) {

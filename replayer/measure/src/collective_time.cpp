@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::replayer {
 namespace {
@@ -46,9 +47,7 @@ std::vector<et_schema::CollectiveTime> CollectiveTimes::rows() const {
     for (const double seconds : entry.seconds) {
       row.samples_us.push_back(seconds * kMicro);
     }
-    std::vector<double> sorted = entry.seconds;
-    std::sort(sorted.begin(), sorted.end());
-    const std::optional<double> median = et_schema::percentile(sorted, 0.5);
+    const std::optional<double> median = et_schema::median(entry.seconds);
     if (median) {
       row.median_us = *median * kMicro;
     }

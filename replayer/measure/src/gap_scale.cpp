@@ -1,20 +1,16 @@
 #include "gap_scale.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "et_schema/support/statistics.h"
 #include "replayer/run/host_probe.h"
 
 namespace understudy::replayer {
 namespace {
 
-constexpr double kMedian = 0.5;
-
 template <typename Range>
 std::optional<double> median_of(const Range& values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  return et_schema::percentile(sorted, kMedian);
+  return et_schema::median({values.begin(), values.end()});
 }
 
 }  // namespace

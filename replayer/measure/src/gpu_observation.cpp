@@ -11,7 +11,7 @@
 #include "et_schema/model/allocation.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
-#include "median.h"
+#include "et_schema/support/statistics.h"
 #include "replayer/device/device.h"
 
 namespace understudy::replayer {
@@ -170,7 +170,7 @@ void DeviceTimeHook::report(std::vector<et_schema::OperatorTime>& operators) {
       continue;
     }
     Sum& sum = by_name[step.source->name];
-    sum.ms += median(times_ms);
+    sum.ms += et_schema::median(times_ms).value_or(0);
     sum.samples_ms.resize(times_ms.size());
     std::ranges::transform(times_ms, sum.samples_ms, sum.samples_ms.begin(), std::plus<>());
   }

@@ -10,7 +10,7 @@
 
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
-#include "median.h"
+#include "et_schema/support/statistics.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/device/device.h"
 #include "replayer/values/values.h"
@@ -51,8 +51,7 @@ double clock_cost_ns() {
     costs.push_back(Nanoseconds(now - last).count());
     last = now;
   }
-  std::nth_element(costs.begin(), costs.begin() + kReadings / 2, costs.end());
-  return costs[kReadings / 2];
+  return *et_schema::median(std::move(costs));
 }
 
 ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue)
@@ -154,7 +153,8 @@ LoopOverhead ProfileHook::overhead() const {
   const double clock = clock_cost_ns();
   double sum = 0;
   for (std::size_t i = 0; i < around_.size(); ++i) {
-    sum += median(around_[i]) - median(bare_copies_[i]) - clock;
+    sum += et_schema::median(around_[i]).value_or(0) -
+           et_schema::median(bare_copies_[i]).value_or(0) - clock;
   }
   return loop_overhead(around_.empty() ? 0 : sum / static_cast<double>(around_.size()), clock);
 }

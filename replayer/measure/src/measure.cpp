@@ -1,23 +1,21 @@
 #include "replayer/measure/measure.h"
 
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/statistics.h"
 #include "gap_scale.h"
 #include "gpu_observation.h"
 #include "hooks.h"
 #include "host_load.h"
 #include "instruction_times.h"
-#include "median.h"
 #include "milliseconds.h"
 #include "own_threads.h"
 #include "replayer/device/device.h"
@@ -310,7 +308,8 @@ void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samp
     synchronize(options_.device);
     job_.barrier();
   };
-  const std::size_t one_by_one = most_of_ranks(window_iterations(median(samples_ms)));
+  const std::size_t one_by_one =
+      most_of_ranks(window_iterations(et_schema::median(samples_ms).value_or(0)));
   const std::size_t rehearsed = std::max<std::size_t>(1, one_by_one / kShorter);
   begin_row();
   const Clock::time_point begin = Clock::now();

@@ -10,7 +10,7 @@
 #include "collective_time.h"
 #include "comm_times.h"
 #include "et_schema/model/op_class.h"
-#include "median.h"
+#include "et_schema/support/statistics.h"
 #include "milliseconds.h"
 
 namespace understudy::replayer {
@@ -43,7 +43,8 @@ void add_step(const Step& step, const std::vector<double>& calls_s, bool on_devi
   for (std::size_t i = 0; i < calls_s.size(); ++i) {
     row.samples_ms[i] += calls_s[i] * kMsPerSecond;
   }
-  row.ms += median(calls_s) * kMsPerSecond;  // of each call, as the recorded times are
+  row.ms += et_schema::median(calls_s).value_or(0) *
+            kMsPerSecond;  // of each call, as the recorded times are
   const std::optional<et_schema::Timing>& timing = step.source->timing;
   add_recorded(timing ? std::optional(timing->host_ns) : std::nullopt, is_first, row.recorded_ms);
   add_recorded(timing && on_device ? std::optional(timing->device_ns) : std::nullopt, is_first,

@@ -11,6 +11,7 @@
 
 #include "backends/backend.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::benchmarks {
 namespace {
@@ -24,11 +25,8 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double median(std::vector<double> samples) {
-  std::nth_element(samples.begin(),
-                   samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2),
-                   samples.end());
-  return samples[samples.size() / 2];
+double median(const std::vector<double>& samples) {
+  return et_schema::median(samples).value();
 }
 
 /// The time of one repetition, from a barrier to this rank's end, on the slowest of all ranks.
@@ -78,7 +76,7 @@ void compare_with_plain(Backend& backend) {
   }
 }
 
-/// Arithmetic on a few cached numbers for a given time of this thread.
+/// Arithmetic on one number in a register, `rounds` times.
 void compute(std::size_t rounds) {
   volatile float sink = 0.5F;  // unknown to the compiler, so that it cannot leave the loop out
   float x = sink;

@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <vector>
 
 #include "backends/backend.h"
+#include "et_schema/support/statistics.h"
 #include "program_builder.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/externals.h"
@@ -98,12 +98,6 @@ double time_ns(Body body) {
   return Nanoseconds(Clock::now() - begin).count();
 }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
-
 void run() {
   at::set_num_threads(1);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -134,7 +128,8 @@ void run() {
   fmt::print(
       "run loop: {:.0f} ns an operator, bare loop: {:.0f} ns, above it: {:.0f} ns; "
       "{} operators, median of {} passes\n",
-      median(loops), median(bares), median(overheads), bound.steps.size(), kPasses);
+      *et_schema::median(loops), *et_schema::median(bares), *et_schema::median(overheads),
+      bound.steps.size(), kPasses);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "calibrator/design/recipe.h"
+#include "et_schema/model/slot_extent.h"
 
 namespace understudy::calibrator {
 namespace {
@@ -57,7 +58,7 @@ TEST(Area, FourOfFivePointsAreFloat32AndHalfOfTheLayoutsPlain) {
   for (const DesignPoint& point : points_of(area, 500)) {
     const et_schema::Slot& self = point.call.tensors[0].layout;
     ++dtypes[self.dtype];
-    plain += self.strides == contiguous_strides(self.sizes) ? 1 : 0;
+    plain += self.strides == et_schema::contiguous_strides(self.sizes) ? 1 : 0;
   }
   EXPECT_NEAR(dtypes[et_schema::DType::kFloat32], 400, 25);
   EXPECT_NEAR(dtypes[et_schema::DType::kBFloat16], 65, 20);

@@ -44,30 +44,12 @@ TEST(Statistics, ResamplesAreBlocksOfTheSeriesAndTheSameEachTime) {
   EXPECT_NE(block_resamples(30, 20, 8), resamples);
 }
 
-TEST(Statistics, Variance) {
-  EXPECT_DOUBLE_EQ(variance({1, 2, 3, 4}), 5.0 / 3);
-  EXPECT_EQ(variance({4}), 0);
-}
-
 TEST(Statistics, WeightedMedian) {
   EXPECT_DOUBLE_EQ(weighted_median({3, 1, 2}, {1, 1, 1}), 2);
   EXPECT_DOUBLE_EQ(weighted_median({1, 2}, {1, 1}), 1.5);
   EXPECT_DOUBLE_EQ(weighted_median({1, 2}, {1, 3}), 2);
   EXPECT_DOUBLE_EQ(weighted_median({5, 6, 7}, {0.2, 0.2, 0.7}), 7);
   EXPECT_TRUE(std::isnan(weighted_median({}, {})));
-}
-
-// Quantiles of Student's t from the tables of NIST's handbook, 1.3.6.7.2.
-TEST(Statistics, ProbabilitiesOfStudentsT) {
-  EXPECT_NEAR(two_sided_p(1, 1), 0.5, 1e-12);
-  EXPECT_NEAR(two_sided_p(2.228, 10), 0.05, 2e-5);
-  EXPECT_NEAR(two_sided_p(-2.228, 10), 0.05, 2e-5);
-  EXPECT_NEAR(two_sided_p(3.169, 10), 0.01, 1e-5);
-  EXPECT_NEAR(two_sided_p(4.604, 4), 0.01, 1e-5);
-  EXPECT_EQ(two_sided_p(0, 3), 1);
-  EXPECT_NEAR(t_of_95_percent(1), 12.706, 5e-4);
-  EXPECT_NEAR(t_of_95_percent(10), 2.228, 5e-4);
-  EXPECT_NEAR(t_of_95_percent(100), 1.984, 5e-4);
 }
 
 TEST(Statistics, HolmsAdjustment) {

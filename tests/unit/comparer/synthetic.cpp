@@ -123,7 +123,7 @@ et_schema::Report make_report(const SyntheticRun& synthetic) {
       total.operators.push_back({.name = row.name,
                                  .op_class = row.detail,
                                  .count = row.count,
-                                 .ms = median(row.samples_ms),
+                                 .ms = *et_schema::median(row.samples_ms),
                                  .samples_ms = row.samples_ms});
     } else if (row.kind == RowKind::kIteration) {
       total.iteration_ms = et_schema::iteration_stats(row.samples_ms);

@@ -22,6 +22,7 @@ understudy_test(formats_test
     model/measurement_test.cpp
     support/output_file_test.cpp
     support/output_kill_test.cpp
+    support/statistics_test.cpp
   LIBS understudy_format_samples nlohmann_json::nlohmann_json
   SHARDS KilledWriter=2)
 target_compile_definitions(formats_test PRIVATE

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
-#include <optional>
 #include <unordered_map>
 
 #include "et_schema/support/error.h"

@@ -1,17 +1,16 @@
 #include "et_schema/capture/capture.h"
 
-#include <algorithm>
 #include <limits>
+#include <utility>
 
-#include "et_schema/model/report.h"
 #include "et_schema/support/json_fields.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::et_schema {
 namespace {
 
 constexpr const char* kFormat = "understudy-capture";
 constexpr int kVersion = 1;
-constexpr double kMedian = 0.5;
 
 std::vector<double> read_probes(const JsonField& field) {
   std::vector<double> times_us;
@@ -77,18 +76,13 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   return rank;
 }
 
-std::optional<std::int64_t> median(std::vector<std::int64_t> values) {
-  if (values.empty()) {
-    return std::nullopt;
-  }
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+std::optional<std::int64_t> whole_median(const std::vector<std::int64_t>& values) {
+  const std::optional<double> middle = median({values.begin(), values.end()});
+  return middle ? std::optional(static_cast<std::int64_t>(*middle)) : std::nullopt;
 }
 
 std::optional<HostProbe> median_probe(const CapturedProbe& probe, std::vector<double> times_us) {
-  std::ranges::sort(times_us);
-  const std::optional<double> us = percentile(times_us, kMedian);
+  const std::optional<double> us = median(std::move(times_us));
   return us ? std::optional(HostProbe{probe.kind, *us}) : std::nullopt;
 }
 
@@ -103,15 +97,15 @@ std::optional<HostProbe> CapturedRank::traced_probe() const {
 }
 
 std::optional<std::int64_t> CapturedRank::median_step_ns() const {
-  return median(step_ns);
+  return whole_median(step_ns);
 }
 
 std::optional<std::int64_t> CapturedRank::median_minor_faults() const {
-  return median(step_minor_faults);
+  return whole_median(step_minor_faults);
 }
 
 std::optional<std::int64_t> CapturedRank::median_profiled_minor_faults() const {
-  return median(profiled_minor_faults);
+  return whole_median(profiled_minor_faults);
 }
 
 bool is_capture(std::string_view json) {

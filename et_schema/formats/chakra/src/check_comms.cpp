@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <set>
 #include <tuple>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "et_schema/operator_times/operator_times.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -11,6 +9,7 @@
 #include "et_schema/model/sparse_content.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_record.h"
+#include "et_schema/support/statistics.h"
 
 namespace understudy::et_schema {
 namespace {

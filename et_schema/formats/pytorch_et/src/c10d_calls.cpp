@@ -1,7 +1,5 @@
 #include "c10d_calls.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
-#include <utility>
 
 #include "and_more.h"
 #include "et_schema/pytorch_et/chakra_trace.h"

@@ -1,7 +1,5 @@
 #include "trace_nodes.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <limits>
 #include <optional>

@@ -7,23 +7,18 @@
 #include <algorithm>
 
 #include "et_schema/chakra/check.h"
+#include "generator/flow/model_names.h"
 #include "testing/made_program.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Bench;
 using et_schema::ChakraArm;
 using et_schema::ChakraFile;
 using et_schema::ChakraNode;
 using et_schema::ChakraNodeType;
 using et_schema::CommInfo;
-using et_schema::CommKind;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-using et_schema::SlotId;
 using et_schema::Timing;
 
 using Ids = std::vector<std::uint64_t>;

@@ -4,14 +4,10 @@
 #include <unordered_map>
 #include <variant>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator::test {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::SlotId;
-using et_schema::StorageId;
 
 class Differences {
  public:

@@ -3,14 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
-
-using et_schema::InstructionKind;
-using et_schema::Program;
-using et_schema::Slot;
 
 constexpr const char* kFloorDivide = "aten::floor_divide(Tensor self, Tensor other) -> Tensor";
 constexpr const char* kAddInPlace =

@@ -6,13 +6,12 @@
 
 #include <algorithm>
 
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::Loss;
-using et_schema::Program;
 using Names = std::vector<std::string>;
 
 constexpr const char* kTanh = "aten::tanh(Tensor self) -> Tensor";

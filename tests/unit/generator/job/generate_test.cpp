@@ -4,16 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/flow/model_names.h"
 #include "testing/error_text.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::Argument;
-using et_schema::InstructionKind;
-using et_schema::NodeIndex;
-using et_schema::Program;
 using Names = std::vector<std::string>;
 
 constexpr const char* kClamp = "aten::clamp_min(Tensor self, Scalar min) -> Tensor";

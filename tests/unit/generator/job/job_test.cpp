@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "generator/flow/model_names.h"
 #include "testing/error_text.h"
 #include "trace_builder.h"
 
@@ -12,8 +13,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::CaptureOrigin;
-using et_schema::Loss;
-using et_schema::Trace;
 
 constexpr const char* kHint =
     "\n  hint:     give the traces of all ranks of one job, or --allow-partial: each rank then "

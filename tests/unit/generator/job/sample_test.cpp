@@ -10,14 +10,13 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/pytorch_et/trace_files.h"
+#include "generator/flow/model_names.h"
 #include "generator/job/generate.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::Bench;
-using et_schema::Instruction;
-using et_schema::Program;
 
 Bench sample(const std::string& path) {
   return generate(et_schema::read_traces({std::string(UNDERSTUDY_SAMPLES) + "/" + path}), {});

@@ -5,15 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator {
 namespace {
 
 using et_schema::CommCall;
-using et_schema::CommKind;
 using et_schema::GroupId;
 using et_schema::Losses;
 using et_schema::ProcessGroup;
-using et_schema::Trace;
 using Lists = std::vector<std::vector<ProcessGroup>>;
 
 /// Traces of ranks 0, 1, … with these lists of groups.

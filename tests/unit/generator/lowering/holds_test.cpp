@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::Program;
 using Held = std::vector<std::optional<std::uint32_t>>;
 
 /// A step of one parameter (storage 11) with its gradient (13), and a momentum (15).

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "generator/flow/model_names.h"
 #include "generator/resize/batch.h"
 #include "made_program.h"
 #include "testing/error_text.h"
@@ -9,9 +10,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
-using et_schema::SlotId;
-using et_schema::ValueRule;
 using testing::Made;
 using testing::number;
 using testing::numbers;

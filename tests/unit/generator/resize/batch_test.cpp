@@ -5,17 +5,13 @@
 #include <algorithm>
 
 #include "et_schema/support/error.h"
+#include "generator/flow/model_names.h"
 #include "made_program.h"
 #include "testing/error_text.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-using et_schema::SlotId;
 using testing::list_of;
 using testing::Made;
 using testing::number;

@@ -7,17 +7,14 @@
 #include <functional>
 #include <numeric>
 
+#include "generator/flow/model_names.h"
 #include "testing/made_program.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Bench;
 using et_schema::DType;
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::SlotId;
 using testing_programs::numbers;
 using testing_programs::ref;
 

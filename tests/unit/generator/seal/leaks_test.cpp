@@ -6,18 +6,14 @@
 #include <functional>
 
 #include "bench_contents.h"
+#include "generator/flow/model_names.h"
 #include "generator/seal/obfuscate.h"
 #include "testing/made_program.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Bench;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-using et_schema::ValueRule;
 
 /// What the plants are put into: a tensor, and no instruction.
 Bench empty_bench() {

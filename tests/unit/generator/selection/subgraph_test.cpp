@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
 #include "generator/flow/autograd.h"
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
 
-using et_schema::NodeIndex;
-using et_schema::Trace;
 using Names = std::vector<std::string>;
 
 constexpr const char* kNeg = "aten::neg(Tensor self) -> Tensor";

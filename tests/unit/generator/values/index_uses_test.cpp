@@ -4,16 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
-
-using et_schema::Program;
-using et_schema::Reuse;
-using et_schema::Slot;
-using et_schema::Trace;
-using et_schema::ValueRule;
 
 constexpr const char* kSelect = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor";
 constexpr const char* kGather =

@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 #include "value_kinds.h"
 
 namespace understudy::generator::test {
 namespace {
-
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::ValueRule;
 
 TEST(MadeStructure, LengthsThatTheProgramDrawsItselfArePinned) {
   constexpr const char* kRandint =

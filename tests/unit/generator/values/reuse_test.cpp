@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "generator/job/generate.h"
+#include "generator/flow/model_names.h"
 #include "reuse_fit.h"
 #include "reuse_rules.h"
 #include "testing/error_text.h"
@@ -13,8 +13,6 @@ namespace {
 
 using et_schema::distinct_count;
 using et_schema::draw_count;
-using et_schema::Reuse;
-using et_schema::ValueRule;
 
 using ReusedIntegers = ValueRule::ReusedIntegers;
 

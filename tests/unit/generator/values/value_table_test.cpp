@@ -15,15 +15,12 @@
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/overloaded.h"
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 #include "value_rules.h"
 
 namespace understudy::generator::test {
 namespace {
-
-using et_schema::Argument;
-using et_schema::Program;
-using et_schema::ValueRule;
 
 std::vector<std::string> lines_of(const std::string& name) {
   std::ifstream file(name.starts_with('/') ? name

@@ -36,7 +36,4 @@ struct Call {
 /// with, else with those that a benchmark gives them (docs/values.md). Results are let go.
 [[nodiscard]] et_schema::Program make_program(const Call& call);
 
-/// Contiguous strides of these sizes.
-[[nodiscard]] std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sizes);
-
 }  // namespace understudy::calibrator

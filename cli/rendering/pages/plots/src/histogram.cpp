@@ -6,6 +6,7 @@
 #include "common/figures.h"
 #include "drawing.h"
 #include "et_schema/model/report.h"
+#include "et_schema/support/statistics.h"
 #include "pages/plots/plots.h"
 
 namespace understudy::pages {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -8,6 +9,13 @@
 #include "et_schema/model/program.h"
 
 namespace understudy::et_schema {
+
+/// Collectives and messages between two ranks; waits are none.
+[[nodiscard]] bool is_communication(const Instruction& instruction);
+
+/// The slots of an argument, of a communication 0 its inputs, 1 its outputs; none where it has no
+/// such argument.
+[[nodiscard]] std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument);
 
 /// Whether `wait` can be that of the communication `call`: of the same sequence number, in the same
 /// group, a send or receive if it waits for one. What the trace does not say of a wait fits any.

@@ -14,7 +14,7 @@ namespace understudy::et_schema {
 /// Version of the report's format; see bench.h for the rule.
 inline constexpr int kReportVersion = 2;
 
-/// Iteration times; percentiles by linear interpolation between closest ranks. All null without
+/// Iteration times; percentiles as in statistics.h. All null without
 /// samples.
 struct IterationStats {
   std::optional<double> min, median, p10, p90, p99;
@@ -22,8 +22,6 @@ struct IterationStats {
   std::vector<double> samples;                    ///< in order of iteration
 };
 [[nodiscard]] IterationStats iteration_stats(std::vector<double> samples_ms);
-/// Linear interpolation on sorted samples; q in [0, 1]. Null for none.
-[[nodiscard]] std::optional<double> percentile(const std::vector<double>& sorted, double q);
 
 /// One row of a coverage list. `note` is the key `by`, `reason` or nothing, by the list it stands
 /// in.

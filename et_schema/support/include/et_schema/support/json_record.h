@@ -28,10 +28,11 @@ namespace understudy::et_schema {
 ///     }
 ///
 /// Then json_of(row) is the object, in the order of the calls, and read_json(field, row) reads it.
-/// A member is a number, a text, a bool, an enumeration, a record, an optional of these (null), or
-/// a list, an array or a map by text of them. What follows it holds for numbers and texts in it.
-/// Rules between members stand in check_record(field, record) beside members(). A type that is no
-/// such object has json_value(value), which returns its JSON, and read_value(field, value).
+/// A member is a number (null if it is not finite), a text, a bool, an enumeration, a record, an
+/// optional of these (null), or a list, an array or a map by text of them. What follows it holds
+/// for numbers and texts in it. Rules between members stand in check_record(field, record) beside
+/// members(). A type that is no such object has json_value(value), which returns its JSON, and
+/// read_value(field, value).
 template <typename T, typename Record>
 concept SameAs = std::same_as<std::remove_const_t<T>, Record>;
 
@@ -46,6 +47,9 @@ inline constexpr NumberRange kNotNegative = {
     "a number of 0 or more", [](double value) { return value >= 0 && std::isfinite(value); }};
 inline constexpr NumberRange kPositive = {
     "a number above 0", [](double value) { return value > 0 && std::isfinite(value); }};
+/// A number that was not finite when it was written: null, which is read as NaN.
+struct NullIsNan {};
+inline constexpr NullIsNan kNullIsNan;
 
 /// The least that an integer may be.
 struct AtLeast {
@@ -121,6 +125,16 @@ class JsonWriter {
     describe(inner);
     object_[key] = inner.take();
   }
+  /// A list of such objects: `describe` is called with the writer, or reader, of each and the item.
+  void list(const char* key, const auto& items, const auto& describe) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const auto& item : items) {
+      JsonWriter inner;
+      describe(inner, item);
+      list.push_back(inner.take());
+    }
+    object_[key] = std::move(list);
+  }
   [[nodiscard]] nlohmann::ordered_json take() { return std::move(object_); }
 
  private:
@@ -158,6 +172,13 @@ class JsonReader {
     JsonReader inner(object_.at(key));
     describe(inner);
   }
+  void list(const char* key, auto& items, const auto& describe) {
+    items.clear();
+    for (const JsonField& item : object_.at(key).items()) {
+      JsonReader inner(item);
+      describe(inner, items.emplace_back());
+    }
+  }
 
  private:
   JsonField object_;
@@ -179,6 +200,8 @@ nlohmann::ordered_json json_of(const T& value) {
     return Json(to_string(value));
   } else if constexpr (std::same_as<T, float>) {
     return Json(shortest(value));
+  } else if constexpr (std::same_as<T, double>) {
+    return std::isfinite(value) ? Json(value) : Json();
   } else if constexpr (std::is_arithmetic_v<T> || std::convertible_to<T, std::string_view>) {
     return Json(value);
   } else if constexpr (requires { value.has_value(); }) {
@@ -207,6 +230,9 @@ inline void read_number(const JsonField& field, std::floating_point auto& value,
   if (!range.holds(static_cast<double>(value))) {
     field.fail(range.expected);
   }
+}
+inline void read_number(const JsonField& field, double& value, const NullIsNan& /*how*/) {
+  value = field.as_double_or_null().value_or(std::numeric_limits<double>::quiet_NaN());
 }
 inline void read_number(const JsonField& field, std::integral auto& value) {
   using Number = std::remove_reference_t<decltype(value)>;

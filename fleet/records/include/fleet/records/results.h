@@ -63,7 +63,6 @@ struct SeriesName {
 /// Platforms with replays of a benchmark.
 [[nodiscard]] std::vector<SeriesName> series_of_benchmark(Connection& connection,
                                                           const std::string& benchmark_hash);
-[[nodiscard]] std::int64_t count_results(Connection& connection);
 /// Lets go of the reports of nights before this one; figures stay. How many.
 std::uint64_t forget_reports(Connection& connection, std::int64_t before_night);
 /// Objects that reports are kept in.

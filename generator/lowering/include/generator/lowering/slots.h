@@ -81,7 +81,4 @@ class SlotTable {
   std::uint32_t last_scope_ = 0;
 };
 
-/// Row-major strides, in elements.
-[[nodiscard]] std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes);
-
 }  // namespace understudy::generator

@@ -1,19 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::predictor {
-
-/// Collectives and point to point; waits are none.
-[[nodiscard]] inline bool is_communication(const et_schema::Instruction& instruction) {
-  return instruction.kind == et_schema::InstructionKind::kCollective ||
-         instruction.kind == et_schema::InstructionKind::kP2p;
-}
 
 inline constexpr std::uint32_t kNoStream = ~std::uint32_t{0};
 

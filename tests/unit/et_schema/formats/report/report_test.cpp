@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -29,16 +28,6 @@ std::string text_in(const std::filesystem::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-TEST(Percentile, InterpolatesBetweenClosestRanks) {
-  EXPECT_EQ(percentile({}, 0.5), std::nullopt);
-  EXPECT_EQ(percentile({7}, 0.0), 7);
-  EXPECT_EQ(percentile({7}, 1.0), 7);
-  EXPECT_EQ(percentile({1, 2, 3, 4}, 0.5), 2.5);
-  EXPECT_EQ(percentile({1, 2, 3, 4}, 0.0), 1);
-  EXPECT_EQ(percentile({1, 2, 3, 4}, 1.0), 4);
-  EXPECT_DOUBLE_EQ(*percentile({0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100}, 0.99), 99);
 }
 
 TEST(IterationStats, KeepsTheOrderOfSamples) {

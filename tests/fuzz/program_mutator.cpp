@@ -1,10 +1,12 @@
+// How libFuzzer changes the traces of the fuzzer `program`.
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "json_mutation.h"
-#include "program_property.h"
+#include "properties.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
@@ -22,11 +24,4 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   }
   std::copy(mutated.begin(), mutated.end(), data);
   return mutated.size();
-}
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A copy of the exact size lets AddressSanitizer see reads beyond the end.
-  const std::string input(data, data + size);
-  understudy::fuzz::check_program(input);
-  return 0;
 }

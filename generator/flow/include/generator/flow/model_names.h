@@ -1,0 +1,26 @@
+#pragma once
+
+#include "et_schema/model/program.h"
+#include "et_schema/model/trace.h"
+
+namespace understudy::generator {
+
+// The model's words, which most of this library's sources speak.
+using et_schema::Argument;
+using et_schema::CommKind;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::kNoNode;
+using et_schema::Loss;
+using et_schema::Node;
+using et_schema::NodeIndex;
+using et_schema::Program;
+using et_schema::Reuse;
+using et_schema::Slot;
+using et_schema::SlotId;
+using et_schema::StorageId;
+using et_schema::Tensor;
+using et_schema::Trace;
+using et_schema::ValueRule;
+
+}  // namespace understudy::generator
