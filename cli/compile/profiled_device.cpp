@@ -15,7 +15,6 @@
 #include "et_schema/model/kernel_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
-#include "predictor/calls/known_cards.h"
 #include "predictor/operators/assumed_results.h"
 
 namespace understudy::cli {
@@ -299,31 +298,6 @@ ProfiledDevice read_profiled_device(const std::string& path) {
     refuse("none");
   }
   return *std::move(device);
-}
-
-std::vector<predictor::MeasuredCall> measured_calls(const ProfiledDevice& device) {
-  const predictor::Card* const card = predictor::find_known_card(device.device);
-  const std::string name = card != nullptr         ? card->name
-                           : device.device.empty() ? "cuda"  // which --spec may name
-                                                   : device.device;
-  std::vector<predictor::MeasuredCall> rows;
-  for (const ProfiledCall& call : device.calls) {
-    const bool crosses = std::ranges::any_of(call.kernels, &ProfiledKernel::crosses_hosts);
-    if (call.by != generator::LaunchedBy::kOperator || call.call.inputs.empty() || crosses) {
-      continue;
-    }
-    std::vector<double> times = call.times_ns;
-    std::ranges::sort(times);
-    predictor::MeasuredCall& row = rows.emplace_back();
-    row.call = call.call;
-    row.device = name;
-    row.timed = predictor::TimedAs::kDevice;
-    row.median_ns = times[times.size() / 2];
-    row.spread_ns = times[times.size() * 9 / 10] - times[times.size() / 10];
-    row.n = times.size();
-    row.source = device.file;
-  }
-  return rows;
 }
 
 }  // namespace understudy::cli

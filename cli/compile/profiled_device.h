@@ -54,8 +54,4 @@ struct ProfiledDevice {
 /// The only profile of a file. Throws Error: bad input, if it is something else, and as above.
 [[nodiscard]] ProfiledDevice read_profiled_device(const std::string& path);
 
-/// A row for each call, as calibrate's models are fitted to; of operators whose arguments are told,
-/// and which ran on a device alone.
-[[nodiscard]] std::vector<predictor::MeasuredCall> measured_calls(const ProfiledDevice& device);
-
 }  // namespace understudy::cli
