@@ -41,12 +41,12 @@ Compiled compile_traces(const std::vector<std::string>& paths,
                         Progress& progress) {
   progress.show("reading");
   const bool has_gaps = options.partial == generator::PartialRanks::kAllowed;
-  et_schema::TraceSet set = et_schema::read_trace_set(
-      paths, et_schema::process_limits(),
-      has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
+  JobTraces job =
+      read_job(paths, has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
+  et_schema::TraceSet& set = job.set;
   name_rank_alone(set.traces);
   const std::vector<generator::Link> links =
-      link_profiles(paths, set, profiles, options.step, progress);
+      link_profiles(paths, job, profiles, options.step, progress);
   progress.show(
       fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
   Compiled compiled;

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "compile/ask_results.h"
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/support/error.h"
 #include "generator/link/own_times.h"
+#include "generator/profile/trace_of_profile.h"
 
 namespace understudy::cli {
 namespace {
@@ -105,11 +108,35 @@ void refuse_gaps(const std::vector<Trace>& traces) {
 
 }  // namespace
 
-std::vector<Link> link_profiles(const std::vector<std::string>& paths, et_schema::TraceSet& set,
+JobTraces read_job(const std::vector<std::string>& paths, et_schema::RankGaps gaps) {
+  JobTraces job;
+  const auto of_profile = [&job](std::string_view content, const std::string& file) {
+    job.made_of.push_back(
+        et_schema::parse_kineto(content, file, et_schema::KinetoDetail::kArguments));
+    return generator::trace_of_profile(job.made_of.back(), ask_results());
+  };
+  job.set = et_schema::read_trace_set(paths, et_schema::process_limits(), gaps, of_profile);
+  const auto place = [&job](const Profile& profile) {
+    return std::ranges::find(job.set.traces, profile.file, &Trace::file);
+  };
+  std::ranges::sort(job.made_of, {}, place);
+  return job;
+}
+
+std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces& job,
                                 const ProfileChoice& choice, const std::optional<std::string>& step,
                                 Progress& progress) {
+  et_schema::TraceSet& set = job.set;
   std::vector<Link> links;
   if (choice.none) {
+    return links;
+  }
+  for (std::size_t i = 0; i < job.made_of.size() && choice.files.empty(); ++i) {
+    progress.show({"linking ranks", i, job.made_of.size()});
+    links.push_back(generator::link(set.traces[i], job.made_of[i], {step}));
+    links.back().memory = generator::observe_memory(set.traces[i], job.made_of[i]);
+  }
+  if (!links.empty()) {
     return links;
   }
   if (!choice.files.empty()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/progress.h"
+#include "et_schema/kineto/kineto.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "generator/link/link.h"
 
@@ -16,12 +17,22 @@ struct ProfileChoice {
   bool none = false;               ///< --no-profile
 };
 
-/// Links the traces with the profiles that were asked for; else with the times that all of them
+/// The traces of a job: those that were recorded or, where there are none, made of its profiles.
+struct JobTraces {
+  et_schema::TraceSet set;
+  /// Of traces that were made of them, in their order; otherwise empty.
+  std::vector<et_schema::Profile> made_of;
+};
+[[nodiscard]] JobTraces read_job(const std::vector<std::string>& paths,
+                                 et_schema::RankGaps gaps = et_schema::RankGaps::kRefused);
+
+/// Links the traces with the profiles that they were made of, or with those that were asked for;
+/// else with the times that all of them
 /// hold themselves (Chakra), or with the profiles of the capture that the traces lie in: times from
 /// the profile without the trace's observer, where it joins, and parents repaired from that of the
 /// same step. Nothing where there is neither, or with --no-profile.
 [[nodiscard]] std::vector<generator::Link> link_profiles(const std::vector<std::string>& paths,
-                                                         et_schema::TraceSet& set,
+                                                         JobTraces& job,
                                                          const ProfileChoice& choice,
                                                          const std::optional<std::string>& step,
                                                          Progress& progress);

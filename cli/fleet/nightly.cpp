@@ -6,6 +6,7 @@
 #include "common/figures.h"
 #include "common/json_csv.h"
 #include "common/output.h"
+#include "common/own_program.h"
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "et_schema/support/error.h"

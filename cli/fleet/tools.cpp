@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "common/own_program.h"
 #include "et_schema/support/error.h"
 #include "fleet/database/transaction.h"
 #include "fleet/process/run_program.h"
@@ -12,27 +13,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In a build all programs lie together; an installed package has `replay` in its bin.
 std::string find_program(const std::string& name) {
-  const fs::path folder = fs::path(own_program()).parent_path();
-  for (const fs::path& place : {folder / name, folder / ".." / ".." / "bin" / name}) {
-    std::error_code error;
-    if (fs::is_regular_file(place, error)) {
-      return fs::weakly_canonical(place).string();
-    }
+  const std::string program = find_sibling(name);
+  if (program.empty()) {
+    throw et_schema::run_failed("a program of the package is missing",
+                                {.file = (fs::path(own_program()).parent_path() / name).string(),
+                                 .expected = "the program of " + name,
+                                 .got = "no such file",
+                                 .hint = "install the package again, or build `programs`"});
   }
-  throw et_schema::run_failed("a program of the package is missing",
-                              {.file = (folder / name).string(),
-                               .expected = "the program of " + name,
-                               .got = "no such file",
-                               .hint = "install the package again, or build `programs`"});
+  return program;
 }
 
 }  // namespace
-
-std::string own_program() {
-  return fs::read_symlink("/proc/self/exe").string();
-}
 
 fleet::Tools find_tools(bool replays) {
   fleet::Tools tools;

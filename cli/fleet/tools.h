@@ -7,9 +7,6 @@
 
 namespace understudy::cli {
 
-/// Path of this program.
-[[nodiscard]] std::string own_program();
-
 /// Programs of ours beside this one, `replay` only for what replays: a machine that makes
 /// benchmarks needs no LibTorch. Throws Error (failed) where one is missing.
 [[nodiscard]] fleet::Tools find_tools(bool replays);

@@ -185,10 +185,11 @@ Arguments read_arguments(int argc, char** argv) {
 }
 
 std::string inspect_traces(const Arguments& arguments, Progress& progress) {
-  et_schema::TraceSet set = et_schema::read_trace_set(arguments.paths);
+  JobTraces job = read_job(arguments.paths);
+  et_schema::TraceSet& set = job.set;
   std::vector<generator::Link> links;
   if (arguments.shown.ops) {
-    links = link_profiles(arguments.paths, set, arguments.profiles, arguments.step, progress);
+    links = link_profiles(arguments.paths, job, arguments.profiles, arguments.step, progress);
   }
   std::vector<RankSummary> ranks;
   for (std::size_t i = 0; i < set.traces.size(); ++i) {

@@ -3,12 +3,12 @@
 #include "bench_manifest.h"
 #include "bench_samples.h"
 #include "et_schema/bench/bench.h"
+#include "et_schema/bench/program_text.h"
 #include "et_schema/bench/signature.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/zip.h"
 #include "program_check.h"
-#include "program_text.h"
 #include "program_timings.h"
 
 namespace understudy::et_schema {

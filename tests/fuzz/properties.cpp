@@ -149,7 +149,7 @@ void check_input_files(std::string_view input) {
 void check_kineto(std::string_view input) {
   expect_result_or_bad_input([input] {
     const et_schema::Profile profile =
-        et_schema::parse_kineto(input, "fuzz.json", et_schema::KinetoDetail::kShapes);
+        et_schema::parse_kineto(input, "fuzz.json", et_schema::KinetoDetail::kArguments);
     require(!profile.events.empty(), "a profile without events");
     for (const et_schema::KinetoEvent& event : profile.events) {
       // A byte that is a control character becomes the six of \u001b.

@@ -52,7 +52,8 @@ bool is_public_schema(std::string_view schema) {
   }
   const std::span<const std::string_view> lines =
       public_operators(without_overload(name_in(schema)));
-  return is_schema(text) && std::ranges::find(lines, text) != lines.end();
+  const bool writes_given = text.find("!) out") != std::string::npos;  // C++ has it in front
+  return is_schema(text) && !writes_given && std::ranges::find(lines, text) != lines.end();
 }
 
 bool is_in_libtorch(std::string_view op) {

@@ -1,4 +1,4 @@
-#include "device.h"
+#include "generator/link/device.h"
 
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "device.h"
+#include "generator/link/device.h"
 #include "et_schema/model/kernel_class.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"

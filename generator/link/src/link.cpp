@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "clock.h"
-#include "device.h"
+#include "generator/link/device.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"

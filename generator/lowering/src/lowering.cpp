@@ -10,6 +10,7 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
+#include "generator/lowering/plain_argument.h"
 #include "generator/lowering/slots.h"
 #include "graph_memory.h"
 #include "issued_comms.h"
@@ -318,26 +319,7 @@ class Lowering {
         return {std::move(list)};
       }
       default:
-        return plain_value(value);
-    }
-  }
-
-  Argument plain_value(const Value& value) {
-    switch (value.kind()) {
-      case ValueKind::kBool:
-        return {value.as_bool()};
-      case ValueKind::kInt:
-        return {value.as_int()};
-      case ValueKind::kDouble:
-        return {value.as_double()};
-      case ValueKind::kString:
-        return {std::string(value.text())};
-      case ValueKind::kDevice:
-        return {Argument::DeviceRef{et_schema::parse_device(value.text())}};
-      case ValueKind::kOpaque:
-        return {Argument::Opaque{std::string(value.text())}};
-      default:
-        return {Argument::None{}};
+        return plain_argument(value);
     }
   }
 
@@ -394,7 +376,7 @@ class Lowering {
         return {std::move(list)};
       }
       default:
-        return plain_value(value);
+        return plain_argument(value);
     }
   }
 

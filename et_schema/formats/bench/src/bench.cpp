@@ -10,6 +10,7 @@
 
 #include "bench_manifest.h"
 #include "et_schema/bench/kernels.h"
+#include "et_schema/bench/program_text.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
@@ -20,7 +21,6 @@
 #include "et_schema/support/zip.h"
 #include "line_loops.h"
 #include "program_check.h"
-#include "program_text.h"
 #include "program_timings.h"
 
 namespace understudy::et_schema {

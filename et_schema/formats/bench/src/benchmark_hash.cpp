@@ -3,8 +3,8 @@
 #include <string>
 
 #include "et_schema/bench/bench.h"
+#include "et_schema/bench/program_text.h"
 #include "et_schema/support/content_hash.h"
-#include "program_text.h"
 
 namespace understudy::et_schema {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <variant>
 
+#include "et_schema/bench/program_text.h"
 #include "et_schema/support/error.h"
 #include "program_names.h"
-#include "program_text.h"
 
 namespace understudy::et_schema {
 namespace {

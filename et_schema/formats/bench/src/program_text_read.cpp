@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/bench/program_text.h"
 #include "et_schema/support/quote.h"
 #include "program_lines.h"
 #include "program_names.h"
-#include "program_text.h"
 #include "value_rule_parameters.h"
 
 namespace understudy::et_schema {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/bench/program_text.h"
 #include "et_schema/support/json_text.h"
 #include "program_names.h"
-#include "program_text.h"
 #include "value_rule_parameters.h"
 
 namespace understudy::et_schema {

@@ -20,6 +20,7 @@
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
+#include "kineto_arguments.h"
 #include "kineto_category.h"
 #include "kineto_header.h"
 
@@ -109,6 +110,7 @@ class KinetoParser {
         profile_(profile),
         detail_(detail),
         cursor_(json, check_start(json, JsonKind::kKineto) + 1, profile.losses),
+        arena_(arena),
         names_(arena, profile.losses) {}
 
   void parse();
@@ -132,8 +134,10 @@ class KinetoParser {
   Profile& profile_;
   KinetoDetail detail_;
   JsonCursor cursor_;
+  Arena& arena_;
   InternedNames names_;
-  std::string shape_;  ///< of the current event
+  std::string shape_;        ///< of the current event
+  ArgumentLists arguments_;  ///< of the current event
   std::string unescaped_;
   bool has_events_ = false;
 };
@@ -217,6 +221,7 @@ void KinetoParser::read_event(JsonPull& json) {
   bool is_on_device = false;
   bool has_phase = false;
   shape_.clear();
+  arguments_ = {};
   for (bool first = true; json.next_member(first, key);) {
     if (key == "ph") {
       const std::string_view phase = take_text(json, unescaped_);
@@ -262,9 +267,15 @@ void KinetoParser::add_event(KinetoEvent event, std::string_view category, Kinet
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
   }
-  if (event.category == KinetoCategory::kKernel && !comm.name.empty()) {
+  const bool is_kernel = event.category == KinetoCategory::kKernel;
+  const bool is_asked_operator =
+      detail_ == KinetoDetail::kArguments && event.category == KinetoCategory::kCpuOp;
+  if (!comm.name.empty() && (is_kernel || is_asked_operator)) {
     comm.event = profile_.events.size();
-    profile_.comms.push_back(comm);
+    (is_kernel ? profile_.comms : profile_.host_comms).push_back(comm);
+  }
+  if (is_asked_operator) {
+    event.arguments = read_operator_arguments(arguments_, arena_);
   }
   profile_.events.push_back(event);
 }
@@ -278,6 +289,7 @@ void KinetoParser::add_memory(JsonPull event) {
   std::optional<std::int64_t> bytes;
   std::optional<std::int64_t> address;
   std::int64_t device = kCpu;
+  std::int64_t allocated_bytes = -1;
   for (bool first = true; event.next_member(first, key);) {
     if (key == "name") {
       name = take_text(event, unescaped_);
@@ -294,6 +306,8 @@ void KinetoParser::add_memory(JsonPull event) {
           address = lenient_integer(event);
         } else if (key == "Device Type") {
           device = lenient_integer(event);
+        } else if (key == "Total Allocated") {
+          allocated_bytes = lenient_integer(event);
         } else {
           event.skip();
         }
@@ -304,7 +318,7 @@ void KinetoParser::add_memory(JsonPull event) {
   }
   if (name == "[memory]" && time_ns && bytes && address) {
     profile_.memory.push_back(
-        {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu});
+        {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu, allocated_bytes});
   }
 }
 
@@ -327,7 +341,18 @@ bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull
     } else if (key == "pagefaults") {
       event.page_faults = lenient_integer(object);
     } else if (!read_communication(comm, key, object)) {
-      if (detail_ == KinetoDetail::kShapes &&
+      if (detail_ == KinetoDetail::kArguments) {
+        arguments_.keep(key, object);
+        if (key == "Fwd thread id") {
+          event.forward_thread = lenient_integer(object);
+          continue;
+        }
+        if (key == "kernel_backend" || key == "kernel_file") {
+          (key == "kernel_file" ? event.kernel_file : event.kernel_backend) = take_name(object);
+          continue;
+        }
+      }
+      if (detail_ >= KinetoDetail::kShapes &&
           (key == "grid" || key == "block" || key == "Input Dims")) {
         shape_ += minified(object);
       }
@@ -353,6 +378,16 @@ bool KinetoParser::read_communication(KinetoComm& comm, std::string_view key, Js
     comm.group = take_name(value);
   } else if (key == "Process Group Ranks") {
     comm.ranks = take_name(value);
+  } else if (key == "Process Group Description") {
+    comm.group_description = take_name(value);
+  } else if (key == "In split size") {
+    comm.in_splits = take_name(value);
+  } else if (key == "Out split size") {
+    comm.out_splits = take_name(value);
+  } else if (key == "Global rank start") {
+    comm.global_rank_start = lenient_integer(value);
+  } else if (key == "Global rank stride") {
+    comm.global_rank_stride = lenient_integer(value);
   } else {
     return false;
   }

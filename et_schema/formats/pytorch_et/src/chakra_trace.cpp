@@ -15,7 +15,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 #include "python_text.h"
-#include "trace_tree.h"
+#include "et_schema/pytorch_et/trace_tree.h"
 #include "trace_values.h"
 
 namespace understudy::et_schema {

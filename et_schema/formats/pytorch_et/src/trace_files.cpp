@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "and_more.h"
@@ -70,10 +71,7 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
   if (!folders.empty()) {  // each may hold a job
     hint = fmt::format("give the folder of one job's traces, perhaps {}", folders.front());
   } else if (is_profiles) {
-    hint =
-        "give the execution traces of the same run; inspect --device-time shows what profiles hold "
-        "by "
-        "themselves";
+    hint = "give the execution traces of the same run, or the profiles alone, without other files";
   }
   return bad_input(
       "no trace found",
@@ -197,10 +195,44 @@ void attach_index_uses(std::vector<Trace>& traces, UsesByStem& uses) {
   }
 }
 
+/// Traces of the Kineto profiles among the inputs.
+std::vector<Trace> traces_of_profiles(const std::vector<std::string>& paths,
+                                      const ReadLimits& limits, const TraceOfProfile& of_profile) {
+  std::vector<Trace> traces;
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    UnpackBudget budget(limits);  // a profile is not kept
+    read_input_files(path, budget, [&](InputFile&& file) {
+      if (classify_json(file.data) == JsonKind::kKineto) {
+        names.push_back(file.name);
+        traces.push_back(of_profile(file.data, file.name));
+      }
+    });
+  }
+  std::set<int> told;
+  for (const Trace& trace : traces) {
+    told.insert(trace.rank);
+  }
+  if (told.size() < traces.size()) {
+    const std::vector<int> ranks = ranks_from_names(names);
+    for (std::size_t i = 0; i < traces.size(); ++i) {
+      traces[i].rank = ranks[i];
+    }
+  }
+  return traces;
+}
+
+void sort_ranks(std::vector<Trace>& traces, RankGaps gaps) {
+  std::ranges::sort(traces, {}, &Trace::rank);
+  if (traces.size() > 1) {
+    check_ranks(traces, gaps);
+  }
+}
+
 }  // namespace
 
 TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits& limits,
-                        RankGaps gaps) {
+                        RankGaps gaps, const TraceOfProfile& of_profile) {
   TraceSet set;
   CaptureOrigins origins;
   UsesByStem uses;
@@ -216,11 +248,12 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
       }
       // What the user names is a trace, or an error that says what it is instead.
       const Importer* importer = importer_of(file.data);
-      if (importer == nullptr && file.name == path) {
+      const bool is_profile = importer == nullptr && classify_json(file.data) == JsonKind::kKineto;
+      if (importer == nullptr && file.name == path && !(is_profile && of_profile)) {
         importer = importers().data();
       }
       if (importer == nullptr) {
-        if (classify_json(file.data) == JsonKind::kKineto) {
+        if (is_profile) {
           set.kineto.push_back(file.name);
         } else {
           set.others.push_back(file.name);
@@ -235,22 +268,25 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
         read_capture_beside(path, budget, origins);
       }
     });
-    if (files.size() == before) {
+    const bool may_be_profiles = of_profile && files.empty() && !set.kineto.empty();
+    if (files.size() == before && !may_be_profiles) {
       if (const auto meant = meant_for_trace(set.others); meant && *meant != path) {
         static_cast<void>(read_trace_set({*meant}, limits, gaps));  // says what is wrong with it
       }
       throw no_traces(path, paths, set);
     }
   }
+  if (files.empty()) {
+    set.kineto.clear();
+    set.traces = traces_of_profiles(paths, limits, of_profile);
+    sort_ranks(set.traces, gaps);
+    return set;
+  }
   refuse_mixture(files);
   set.traces = make_traces(files);
   attach_index_uses(set.traces, uses);
   origins.attach(set.traces);
-  std::sort(set.traces.begin(), set.traces.end(),
-            [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
-  if (set.traces.size() > 1) {
-    check_ranks(set.traces, gaps);
-  }
+  sort_ranks(set.traces, gaps);
   return set;
 }
 

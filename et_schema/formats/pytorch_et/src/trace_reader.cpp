@@ -16,7 +16,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 #include "trace_nodes.h"
-#include "trace_tree.h"
+#include "et_schema/pytorch_et/trace_tree.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace_tree.h"
+#include "et_schema/pytorch_et/trace_tree.h"
 
 #include <fmt/format.h>
 

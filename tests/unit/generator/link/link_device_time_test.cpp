@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "device.h"
+#include "generator/link/device.h"
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"

@@ -26,6 +26,14 @@ enum class Loss : std::size_t {
   kLostDoubles,        ///< epsilons recorded as 0.0 (six decimals): set to the operator's default
   kUnknownDtypes,      ///< tensors of a dtype that is not known here
   kCutProcessGroups,   ///< process-group lists cut at 8,192 characters: read up to the cut
+  // making a trace of a profile
+  kUnshapedOperators,  ///< operators without recorded shapes: labels
+  kUnmatchedSchemas,   ///< operators that no public schema fits: opened
+  kUnknownResults,     ///< operators whose results nothing tells: opened
+  kOpenedCasts,        ///< operators that autocast calls again with other types: opened
+  kAssumedArguments,   ///< texts and lists that the profile leaves out: the schema's default
+  kInferredTensors,    ///< arguments that several tensors could be: the likeliest one
+  kExternalTensors,    ///< arguments that no tensor of the profile could be: made before the step
   // compiling a program
   kReusedAddresses,       ///< reads that are another tensor at a reused address
   kAliases,               ///< views made outside of the dispatcher: rebuilt with as_strided

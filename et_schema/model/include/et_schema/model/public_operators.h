@@ -7,16 +7,17 @@ namespace understudy::et_schema {
 
 /// What releases of PyTorch, fbgemm, torchvision and torchaudio register under a name without
 /// overload, "aten::add": a line for each overload. scripts/public_operators makes the list. A line
-/// is the whole schema of an operator of the pinned releases that can be called and does not write
-/// into given tensors, with "int" for "SymInt"; of others the name alone.
+/// is the whole schema of an operator of the pinned releases that can be called, with "int" for
+/// "SymInt"; of others the name alone.
 [[nodiscard]] std::span<const std::string_view> public_operators(std::string_view op);
 
 /// Whether there is an operator of this name: "aten::add.Tensor", or "aten::add" where the overload
 /// is not known. Another name or overload in their namespaces is somebody's own.
 [[nodiscard]] bool is_public_operator(std::string_view name);
 
-/// Whether today's LibTorch has an operator with this very schema ("SymInt" counts as "int"), so
-/// that its C++ function takes the arguments in this order and with these defaults.
+/// Whether today's LibTorch has an operator with this very schema ("SymInt" counts as "int") whose
+/// C++ function takes the arguments in this order and with these defaults: not one that writes into
+/// given tensors.
 [[nodiscard]] bool is_public_schema(std::string_view schema);
 
 /// Whether the C++ libraries of today's LibTorch have an operator of this name, with any overload:

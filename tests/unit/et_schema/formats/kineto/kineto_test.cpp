@@ -80,6 +80,42 @@ TEST(Kineto, ShapesAreReadWhereTheyAreAskedFor) {
   }
 }
 
+TEST(Kineto, ArgumentsAreReadWhereTheyAreAskedFor) {
+  const std::string json = file_of(
+      R"({"ph": "X", "cat": "cpu_op", "name": "aten::cat", "ts": 1, "dur": 1, "args": )"
+      R"({"Concrete Inputs": ["", "-1", "", "[1, 2]"], )"
+      R"("Input Strides": [[[4, 1], [2, 1]], [], [1, 3]], )"
+      R"("Input type": ["TensorList", "Scalar", "c10::BFloat16", "ScalarList", ""], )"
+      R"("Input Dims": [[[3, 4], [3, 2]], [], [3, 5], []]}}, )"
+      R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 1, "dur": 1, "args": )"
+      R"({"Collective name": "all_to_allv", "In msg nelems": 3, "Out split size": "[1, 2]", )"
+      R"("Process Group Description": "default_pg", "Global rank stride": 1}}, )" +
+      std::string(kEvent));
+  const Profile profile = parse_kineto(json, "k.json", KinetoDetail::kArguments);
+  const std::span<const KinetoArgument> arguments = profile.events.at(0).arguments;
+  ASSERT_EQ(arguments.size(), 5U);
+  const auto numbers = [](std::span<const std::int64_t> values) {
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  };
+  using Numbers = std::vector<std::int64_t>;
+  ASSERT_EQ(arguments[0].layouts.size(), 2U);
+  EXPECT_EQ(arguments[0].type, "TensorList");
+  EXPECT_EQ(numbers(arguments[0].layouts[1].sizes), (Numbers{3, 2}));
+  EXPECT_EQ(numbers(arguments[0].layouts[1].strides), (Numbers{2, 1}));
+  EXPECT_EQ(arguments[1].value, "-1");
+  EXPECT_EQ(arguments[2].type, "c10::BFloat16");
+  EXPECT_EQ(numbers(arguments[2].layouts.front().strides), (Numbers{1, 3}));
+  EXPECT_EQ(arguments[3].value, "[1, 2]");
+  EXPECT_TRUE(arguments[4].layouts.empty()) << "the other lists end before";
+  EXPECT_TRUE(profile.comms.empty());
+  ASSERT_EQ(profile.host_comms.size(), 1U);
+  EXPECT_EQ(profile.host_comms[0].event, 1U);
+  EXPECT_EQ(profile.host_comms[0].out_splits, "[1, 2]");
+  EXPECT_EQ(profile.host_comms[0].group_description, "default_pg");
+  EXPECT_EQ(profile.host_comms[0].global_rank_stride, 1);
+  EXPECT_TRUE(profile_of(json).events.at(0).arguments.empty());
+}
+
 TEST(Kineto, FieldsOfAnEvent) {
   const Profile profile = profile_of(file_of(
       kEvent + std::string(R"(, {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 11, )"

@@ -6,6 +6,7 @@
 #include <memory>
 #include <memory_resource>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,21 @@ enum class KinetoCategory : std::uint8_t {
   kOther
 };
 
+/// The layout of a tensor, in elements.
+struct KinetoLayout {
+  std::span<const std::int64_t> sizes;
+  std::span<const std::int64_t> strides;
+};
+
+/// An operator's argument as record_shapes writes it.
+struct KinetoArgument {
+  std::string_view type;   ///< "Input type": "float", "c10::BFloat16", "Scalar", "ScalarList",
+                           ///< "TensorList", "GenericList"; empty: absent, or no type that it tells
+  std::string_view value;  ///< "Concrete Inputs": "1", "[16, 16]"; empty for tensors and texts
+  std::span<const KinetoLayout> layouts;  ///< "Input Dims" and "Input Strides": one of a tensor,
+                                          ///< one for each of a list. Others have one without sizes
+};
+
 /// One complete event ("ph": "X").
 struct KinetoEvent {
   std::string_view name;  ///< as Kineto's sanitiser left it, so not a reliable key
@@ -48,6 +64,11 @@ struct KinetoEvent {
   std::int64_t page_faults = -1;  ///< of an operator and all below it; -1: not counted
   std::string_view shape = {};  ///< as JSON, where KinetoDetail asks for it: a kernel's "grid" and
                                 ///< "block", an operator's "Input Dims"; empty: not told
+  // Of operators, where KinetoDetail asks for arguments:
+  std::span<const KinetoArgument> arguments = {};
+  std::int64_t forward_thread = 0;  ///< "Fwd thread id", PyTorch's own number; 0: not of a backward
+  std::string_view kernel_backend = {};  ///< "triton"
+  std::string_view kernel_file = {};
 };
 
 /// A kernel, a copy or a memset: what a call of the host launched on a device.
@@ -57,19 +78,26 @@ struct KinetoEvent {
          event.category == KinetoCategory::kGpuMemset;
 }
 
-/// The details that are read in addition to what every reader needs.
-enum class KinetoDetail : std::uint8_t { kTimes, kShapes };
+/// The details that are read in addition to what every reader needs; each level has those before
+/// it.
+enum class KinetoDetail : std::uint8_t { kTimes, kShapes, kArguments };
 
-/// What a kernel says about its communication; -1 and empty: not told.
+/// What a kernel, or record_param_comms on the host, says about its communication; -1 and empty:
+/// not told.
 struct KinetoComm {
-  std::size_t event = 0;             ///< position in Profile::events
-  std::string_view name;             ///< "Collective name", record_param_comms' own: "allreduce"
-  std::string_view dtype;            ///< "Float"
-  std::int64_t in_elements = -1;     ///< "In msg nelems"
-  std::int64_t out_elements = -1;    ///< "Out msg nelems"
-  std::int64_t ranks_in_group = -1;  ///< "Group size"
-  std::string_view group;            ///< "Process Group Name"
-  std::string_view ranks;            ///< "Process Group Ranks": "[0, 1]", more than 30 cut short
+  std::size_t event = 0;                ///< position in Profile::events
+  std::string_view name;                ///< "Collective name", record_param_comms' own: "allreduce"
+  std::string_view dtype;               ///< "Float"
+  std::int64_t in_elements = -1;        ///< "In msg nelems"
+  std::int64_t out_elements = -1;       ///< "Out msg nelems"
+  std::int64_t ranks_in_group = -1;     ///< "Group size"
+  std::string_view group;               ///< "Process Group Name"
+  std::string_view ranks;               ///< "Process Group Ranks": "[0, 1]", more than 30 cut short
+  std::string_view group_description;   ///< "Process Group Description"
+  std::string_view in_splits;           ///< "In split size": "[1, 2]"
+  std::string_view out_splits;          ///< "Out split size"
+  std::int64_t global_rank_start = -1;  ///< "Global rank start"
+  std::int64_t global_rank_stride = -1;  ///< "Global rank stride"
 };
 
 /// An allocation or, with a negative size, a free, as profile_memory records them.
@@ -78,6 +106,7 @@ struct KinetoMemory {
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
   bool on_cpu = true;
+  std::int64_t allocated_bytes = -1;  ///< "Total Allocated", on that device after it; -1: not told
 };
 
 struct KinetoDevice {
@@ -108,7 +137,8 @@ struct Profile {
   std::optional<DistributedInfo> distributed;
   std::vector<KinetoDevice> devices;
   std::vector<KinetoEvent> events;
-  std::vector<KinetoComm> comms;                      ///< in the file's order
+  std::vector<KinetoComm> comms;                      ///< of kernels, in the file's order
+  std::vector<KinetoComm> host_comms;                 ///< of operators, where KinetoDetail asks
   std::vector<KinetoMemory> memory;                   ///< in the file's order
   std::map<std::string, std::uint64_t> other_events;  ///< by phase: "f", "s", "M", "i"
   Losses losses;

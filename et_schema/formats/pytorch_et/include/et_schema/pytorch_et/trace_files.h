@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/model/trace.h"
@@ -25,12 +27,18 @@ struct TraceSet {
 /// Whether ranks may be missing between those that are given.
 enum class RankGaps : std::uint8_t { kRefused, kAllowed };
 
+/// Makes a trace of a Kineto profile, whose uncompressed file is given. The rank that it tells, by
+/// Trace::rank, counts where several profiles tell different ones.
+using TraceOfProfile = std::function<Trace(std::string_view content, const std::string& file)>;
+
 /// Reads the traces of all ranks as read_traces() does, and names the files that it left out. What
 /// a capture.json beside them says of where they are from is in Trace::capture; one that cannot be
-/// read says nothing.
+/// read says nothing. Where there is no trace at all, but Kineto profiles, `of_profile` makes the
+/// traces of them, if it is given.
 [[nodiscard]] TraceSet read_trace_set(const std::vector<std::string>& paths,
                                       const ReadLimits& limits = process_limits(),
-                                      RankGaps gaps = RankGaps::kRefused);
+                                      RankGaps gaps = RankGaps::kRefused,
+                                      const TraceOfProfile& of_profile = {});
 
 /// Reads the traces of all ranks from files, archives or folders, sorted by rank; ranks are 0 …
 /// n-1; one file alone is rank 0 whatever its name says. Throws Error (bad input): those of

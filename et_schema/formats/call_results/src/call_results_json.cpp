@@ -1,0 +1,42 @@
+#include "et_schema/call_results/call_results.h"
+#include "et_schema/support/json_record.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr Names kDTypeNames = {dtype_from_string, "the name of a dtype"};
+constexpr DocumentFormat kFormat = {"list of results", "understudy.call_results", 1};
+
+}  // namespace
+
+void members(auto& json, SameAs<ResultTensor> auto& tensor) {
+  json("dtype", tensor.dtype, kDTypeNames);
+  json("sizes", tensor.sizes, AtLeast{0});
+  json("strides", tensor.strides);
+  json.unless(-1, "storage_of", tensor.storage_of, AtLeast{0});
+  json.unless(-1, "same_as", tensor.same_as, AtLeast{0});
+  json.unless(0, "offset_from", tensor.offset_from);
+  json.unless(false, "offset_is_absolute", tensor.offset_is_absolute);
+}
+
+void members(auto& json, SameAs<CallResults> auto& results) {
+  json.if_any("tensors", results.tensors);
+  json.if_any("list_sizes", results.list_sizes, AtLeast{0});
+  json.if_any("why_not", results.why_not, kFreeText);
+}
+
+std::string call_results_header() {
+  return json_lines_header(kFormat.name, kFormat.version);
+}
+
+std::string call_results_line(const CallResults& results) {
+  return json_line(json_of(results));
+}
+
+std::vector<CallResults> call_results_from_text(std::string_view text, const std::string& file) {
+  return read_json_lines<CallResults>(
+      text, {file, "the results of operators cannot be read", "run the same command again"},
+      kFormat);
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,116 @@
+#include "kineto_arguments.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace understudy::et_schema {
+namespace {
+
+/// One of the lists, item by item beside the others.
+class Walk {
+ public:
+  explicit Walk(const std::optional<JsonPull>& list) : at_(list), is_done_(!list) {
+    is_done_ = is_done_ || !at_->stands_on('[');
+  }
+  /// The next item, which the caller takes or skips; null behind the end.
+  [[nodiscard]] JsonPull* next() {
+    is_done_ = is_done_ || !at_->next_item(is_first_);
+    return is_done_ ? nullptr : &*at_;
+  }
+
+ private:
+  std::optional<JsonPull> at_;
+  bool is_first_ = true;
+  bool is_done_;
+};
+
+/// Adds what the list at this place holds, level by level: a tensor's numbers are one list, a
+/// TensorList's are one for each tensor in it. Passes the value.
+void read_numbers(JsonPull* value, std::vector<std::vector<std::int64_t>>& lists) {
+  if (value == nullptr || !value->stands_on('[')) {
+    if (value != nullptr) {
+      value->skip();
+    }
+    return;
+  }
+  std::vector<std::int64_t> numbers;
+  bool is_nested = false;
+  for (bool first = true; value->next_item(first);) {
+    std::int64_t number = 0;
+    if (value->stands_on('[')) {
+      is_nested = true;
+      read_numbers(value, lists);
+    } else if (value->take(number)) {
+      numbers.push_back(number);
+    } else {
+      value->skip();
+    }
+  }
+  if (!is_nested) {
+    lists.push_back(std::move(numbers));
+  }
+}
+
+std::span<const std::int64_t> place(const std::vector<std::int64_t>& numbers, Arena& arena) {
+  const std::span<std::int64_t> placed = arena.array<std::int64_t>(numbers.size());
+  std::ranges::copy(numbers, placed.begin());
+  return placed;
+}
+
+std::string_view read_text(JsonPull* value, Arena& arena) {
+  std::string unescaped;
+  std::string_view text;
+  if (value != nullptr && !value->take(text, unescaped)) {
+    text = value->skip();
+  }
+  return arena.copy(text);
+}
+
+std::span<const KinetoLayout> read_layouts(JsonPull* sizes, JsonPull* strides, Arena& arena) {
+  std::vector<std::vector<std::int64_t>> size_lists;
+  std::vector<std::vector<std::int64_t>> stride_lists;
+  read_numbers(sizes, size_lists);
+  read_numbers(strides, stride_lists);
+  const std::span<KinetoLayout> layouts = arena.array<KinetoLayout>(size_lists.size());
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    layouts[i] = {place(size_lists[i], arena), i < stride_lists.size()
+                                                   ? place(stride_lists[i], arena)
+                                                   : std::span<const std::int64_t>{}};
+  }
+  return layouts;
+}
+
+}  // namespace
+
+void ArgumentLists::keep(std::string_view key, const JsonPull& value) {
+  if (key == "Input type") {
+    types = value;
+  } else if (key == "Concrete Inputs") {
+    values = value;
+  } else if (key == "Input Dims") {
+    sizes = value;
+  } else if (key == "Input Strides") {
+    strides = value;
+  }
+}
+
+std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lists, Arena& arena) {
+  std::vector<KinetoArgument> arguments;
+  Walk types(lists.types);
+  Walk values(lists.values);
+  Walk sizes(lists.sizes);
+  Walk strides(lists.strides);
+  while (JsonPull* type = types.next()) {
+    KinetoArgument& argument = arguments.emplace_back();
+    argument.type = read_text(type, arena);
+    argument.value = read_text(values.next(), arena);
+    argument.layouts = read_layouts(sizes.next(), strides.next(), arena);
+  }
+  const std::span<KinetoArgument> placed = arena.array<KinetoArgument>(arguments.size());
+  std::ranges::copy(arguments, placed.begin());
+  return placed;
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "et_schema/json_trace/json_pull.h"
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/support/arena.h"
+
+namespace understudy::et_schema {
+
+/// The lists that tell an operator's arguments, side by side. They come in any order, so their
+/// places are kept until the event is read.
+struct ArgumentLists {
+  std::optional<JsonPull> types;    ///< "Input type"
+  std::optional<JsonPull> values;   ///< "Concrete Inputs"
+  std::optional<JsonPull> sizes;    ///< "Input Dims"
+  std::optional<JsonPull> strides;  ///< "Input Strides"
+
+  /// Keeps the place of a list of that name, and nothing of others.
+  void keep(std::string_view key, const JsonPull& value);
+};
+
+/// The arguments that the lists tell; none without types. A list that is shorter than that of types
+/// says nothing about the arguments behind its end; what is no list of integers is no layout.
+/// Throws JsonDamage.
+[[nodiscard]] std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lists,
+                                                                      Arena& arena);
+
+}  // namespace understudy::et_schema

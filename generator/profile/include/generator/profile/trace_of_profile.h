@@ -1,0 +1,21 @@
+#pragma once
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/trace.h"
+#include "generator/profile/results.h"
+
+namespace understudy::generator {
+
+/// Makes an execution trace of a profile that was read with KinetoDetail::kArguments: a node for
+/// each operator and annotation, joined to its event by rf_id. Where events have no ids of their
+/// own ("Record function id"), they are numbered in `profile`, so that link() joins them.
+///
+/// A profile tells operators' arguments, and neither overloads, results nor which tensor is which.
+/// Overloads are matched by number and types of the arguments; `ask` tells the results; tensors are
+/// told apart by layout, lifetime and place in the program (docs/profiles.md says how, and how
+/// often it is right). An operator that no schema fits, or whose results nothing tells, is a label,
+/// and the operators below it are replayed in its place. Everything that was inferred or made up is
+/// counted in Trace::losses. Throws Error (bad input): a profile without operators.
+[[nodiscard]] et_schema::Trace trace_of_profile(et_schema::Profile& profile, const AskResults& ask);
+
+}  // namespace understudy::generator

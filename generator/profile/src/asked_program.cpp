@@ -1,0 +1,137 @@
+#include "generator/profile/asked_program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "et_schema/bench/program_text.h"
+#include "generator/lowering/plain_argument.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::SlotId;
+using et_schema::Tensor;
+using et_schema::Value;
+using et_schema::ValueKind;
+
+class AskedCalls {
+ public:
+  void add(const AskedCall& call) {
+    key_ = call.schema;
+    std::vector<Argument> arguments = read(call.inputs);
+    const auto [known, is_new] = by_key_.emplace(std::move(key_), instructions().size());
+    if (is_new) {
+      Instruction& instruction = instructions().emplace_back();
+      instruction.name = call.schema.substr(0, call.schema.find('('));
+      instruction.schema = schema(std::string(call.schema));
+      instruction.args = std::move(arguments);
+    }
+    asked_.instruction_of.push_back(known->second);
+  }
+  AskedProgram take() { return std::move(asked_); }
+
+ private:
+  std::vector<Instruction>& instructions() { return asked_.program.instructions; }
+
+  std::vector<Argument> read(std::span<const Value> values) {
+    std::vector<Argument> arguments;
+    key_ += '(';
+    for (const Value& value : values) {
+      key_ += ',';
+      arguments.push_back(read(value));
+    }
+    key_ += ')';
+    return arguments;
+  }
+
+  Argument read(const Value& value) {
+    key_ += static_cast<char>('a' + static_cast<int>(value.kind()));
+    switch (value.kind()) {
+      case ValueKind::kList:
+      case ValueKind::kTuple:
+        return {read(value.items())};
+      case ValueKind::kTensor: {
+        if (!value.tensor().defined()) {
+          return {Argument::Undefined{}};
+        }
+        const SlotId id = slot(value.tensor());
+        key_ += std::to_string(id);
+        return {Argument::SlotRef{id}};
+      }
+      case ValueKind::kBool:
+        key_ += value.as_bool() ? '1' : '0';
+        break;
+      case ValueKind::kInt:
+        key_ += std::to_string(value.as_int());
+        break;
+      case ValueKind::kDouble:
+        key_ += fmt::format("{}", value.as_double());
+        break;
+      case ValueKind::kString:
+      case ValueKind::kDevice:
+      case ValueKind::kOpaque:
+        key_ += fmt::format("{}:{}", value.text().size(), value.text());
+        break;
+      case ValueKind::kNone:
+        break;
+    }
+    return plain_argument(value);
+  }
+
+  SlotId slot(const Tensor& tensor) {
+    std::string layout =
+        fmt::format("{} {} {} {}", to_string(tensor.dtype), to_string(tensor.device),
+                    fmt::join(tensor.sizes, ","), fmt::join(tensor.strides, ","));
+    et_schema::Program& program = asked_.program;
+    const auto [known, is_new] =
+        slots_.emplace(std::move(layout), static_cast<SlotId>(program.slots.size()));
+    if (is_new) {
+      et_schema::Slot& added = program.slots.emplace_back();
+      added.storage = known->second;
+      added.dtype = tensor.dtype;
+      added.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
+      added.strides.assign(tensor.strides.begin(), tensor.strides.end());
+      if (added.strides.size() != added.sizes.size()) {  // not recorded: taken for row-major
+        std::ignore = et_schema::contiguous_strides(added.sizes, added.strides);
+      }
+      program.storages.push_back({.device = tensor.device});
+    }
+    return known->second;
+  }
+
+  et_schema::SchemaId schema(std::string text) {
+    std::vector<std::string>& schemas = asked_.program.schemas;
+    const auto [known, is_new] =
+        schemas_.emplace(text, static_cast<et_schema::SchemaId>(schemas.size()));
+    if (is_new) {
+      schemas.push_back(std::move(text));
+    }
+    return known->second;
+  }
+
+  AskedProgram asked_;
+  std::string key_;  ///< of the call that is being read: equal if the calls are
+  std::unordered_map<std::string, std::size_t> by_key_;
+  std::unordered_map<std::string, SlotId> slots_;
+  std::unordered_map<std::string, et_schema::SchemaId> schemas_;
+};
+
+}  // namespace
+
+AskedProgram program_of_calls(std::span<const AskedCall> calls) {
+  AskedCalls asked;
+  for (const AskedCall& call : calls) {
+    asked.add(call);
+  }
+  return asked.take();
+}
+
+}  // namespace understudy::generator

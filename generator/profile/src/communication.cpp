@@ -1,0 +1,133 @@
+#include "communication.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Arena;
+using et_schema::DType;
+using et_schema::Tensor;
+using et_schema::Value;
+using et_schema::ValueKind;
+
+/// c10::toString(ScalarType), in c10/core/ScalarType.h.
+DType dtype_of(std::string_view name) {
+  constexpr auto kNames = std::to_array<std::pair<std::string_view, DType>>({
+      {"Byte", DType::kUInt8},
+      {"Char", DType::kInt8},
+      {"Short", DType::kInt16},
+      {"Int", DType::kInt32},
+      {"Long", DType::kInt64},
+      {"Half", DType::kFloat16},
+      {"Float", DType::kFloat32},
+      {"Double", DType::kFloat64},
+      {"ComplexFloat", DType::kComplexFloat32},
+      {"ComplexDouble", DType::kComplexFloat64},
+      {"Bool", DType::kBool},
+      {"BFloat16", DType::kBFloat16},
+      {"Float8_e5m2", DType::kFloat8E5M2},
+      {"Float8_e4m3fn", DType::kFloat8E4M3Fn},
+  });
+  const auto* const found =
+      std::ranges::find(kNames, name, [](const auto& row) { return row.first; });
+  return found == kNames.end() ? DType::kUInt8 : found->second;
+}
+
+class CommMaker {
+ public:
+  explicit CommMaker(Arena arena) : arena_(arena) {}
+
+  Tensor* tensor(std::int64_t elements, DType dtype) {
+    Tensor* tensor = arena_.make(Tensor{});
+    tensor->dtype = dtype;
+    tensor->item_bytes = et_schema::item_size(dtype);
+    tensor->numel = std::max<std::int64_t>(elements, 0);
+    tensor->has_strides = true;
+    tensor->sizes = one(tensor->numel);
+    tensor->strides = one(1);
+    return tensor;
+  }
+
+  Value list(std::span<const Value> values, ValueKind kind = ValueKind::kList) {
+    const std::span<Value> items = arena_.array<Value>(values.size());
+    std::ranges::copy(values, items.begin());
+    return Value::of_items(kind, items);
+  }
+
+  Value text(std::string_view text) {
+    return Value::of_text(ValueKind::kString, arena_.copy(text));
+  }
+
+  /// "[1, 2]" → its numbers.
+  Value splits(std::string_view text) {
+    std::vector<Value> numbers;
+    for (const char* at = text.data(); at != text.data() + text.size();) {
+      std::int64_t number = 0;
+      const auto read = std::from_chars(at, text.data() + text.size(), number);
+      if (read.ec == std::errc()) {
+        numbers.push_back(Value::of(number));
+        at = read.ptr;
+      } else {
+        ++at;
+      }
+    }
+    return list(numbers);
+  }
+
+  std::span<Value> values(std::span<const Value> values) {
+    const std::span<Value> placed = arena_.array<Value>(values.size());
+    std::ranges::copy(values, placed.begin());
+    return placed;
+  }
+
+ private:
+  std::span<const std::int64_t> one(std::int64_t number) {
+    const std::span<std::int64_t> placed = arena_.array<std::int64_t>(1);
+    placed[0] = number;
+    return placed;
+  }
+
+  Arena arena_;
+};
+
+}  // namespace
+
+RecordedComm recorded_communication(const et_schema::KinetoComm& comm, Arena arena) {
+  CommMaker make(arena);
+  RecordedComm recorded;
+  std::vector<Value> inputs;
+  const auto kind = et_schema::kind_of_recorded_name(comm.name);
+  const bool moves = kind && (comm.in_elements > 0 || comm.out_elements > 0);
+  if (moves) {
+    const DType dtype = dtype_of(comm.dtype);
+    Tensor* in = make.tensor(comm.in_elements, dtype);
+    const bool is_in_place = et_schema::traits(*kind).sizes == et_schema::CommSizes::kPairs &&
+                             comm.in_elements == comm.out_elements;
+    Tensor* out = is_in_place ? in : make.tensor(comm.out_elements, dtype);
+    recorded.call.tensors.push_back(in);
+    if (!is_in_place) {
+      recorded.call.tensors.push_back(out);
+    }
+    const Value in_value = Value::of(in);
+    const Value out_value = Value::of(out);
+    inputs.push_back(make.list({&in_value, 1}));
+    const Value outputs = make.list({&out_value, 1});
+    recorded.outputs = make.values({&outputs, 1});
+  }
+  const std::array<Value, 2> group = {make.text(comm.group), make.text(comm.group_description)};
+  inputs.insert(inputs.end(),
+                {Value(), make.list(group, ValueKind::kTuple), Value::of(std::int64_t{0}),
+                 make.text(comm.name), make.splits(comm.in_splits), make.splits(comm.out_splits),
+                 Value::of(comm.global_rank_start), Value::of(comm.global_rank_stride),
+                 Value::of(std::max<std::int64_t>(comm.ranks_in_group, 0))});
+  recorded.call.inputs = make.values(inputs);
+  return recorded;
+}
+
+}  // namespace understudy::generator

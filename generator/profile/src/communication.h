@@ -1,0 +1,20 @@
+#pragma once
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/support/arena.h"
+#include "recorded_call.h"
+
+namespace understudy::generator {
+
+/// A record_param_comms as a trace has it.
+struct RecordedComm {
+  RecordedCall call;  ///< its tensors: the input and, where it is another one, the output
+  std::span<const et_schema::Value> outputs;
+};
+
+/// Makes the call of what its event says: name, elements, splits, group. Sequence numbers, roots
+/// and peers are not told. Tensors are flat.
+[[nodiscard]] RecordedComm recorded_communication(const et_schema::KinetoComm& comm,
+                                                  et_schema::Arena arena);
+
+}  // namespace understudy::generator

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "calls.h"
+#include "generator/link/host.h"
+#include "tensors.h"
+
+namespace understudy::generator {
+
+/// The tensors of a call: its arguments, then its results.
+struct CallTensors {
+  std::vector<SeenIndex> inputs;
+  std::vector<SeenIndex> results;
+};
+
+/// Tells on which device storages lie, where no allocation did: the two ends of a copy by its
+/// kind; what an operator that launched kernels works on is on the device, but for scalars that
+/// Python made tensors. What nothing tells is on the device if the profile has one.
+void find_devices(const et_schema::Profile& profile, const HostEvents& host,
+                  std::span<const CallTensors> tensors_of, Tensors& tensors);
+
+}  // namespace understudy::generator

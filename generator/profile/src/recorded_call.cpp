@@ -1,0 +1,289 @@
+#include "recorded_call.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "et_schema/model/public_operators.h"
+#include "et_schema/model/schema_text.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Arena;
+using et_schema::DType;
+using et_schema::KinetoArgument;
+using et_schema::KinetoLayout;
+using et_schema::Loss;
+using et_schema::SchemaArgument;
+using et_schema::Tensor;
+using et_schema::Value;
+using et_schema::ValueKind;
+
+/// The type of a schema's argument: "Tensor?(a!)[]" → base "Tensor", optional elements or not.
+struct Parameter {
+  std::string_view base;
+  bool is_list = false;
+  bool is_optional = false;
+};
+
+Parameter parameter_of(std::string_view type) {
+  Parameter parameter;
+  parameter.base = type.substr(0, type.find_first_of("([?"));
+  parameter.is_list = type.find('[') != std::string_view::npos;
+  parameter.is_optional = type.ends_with('?');
+  return parameter;
+}
+
+/// What record_shapes tells of an argument.
+enum class ToldAs : std::uint8_t { kNothing, kTensor, kTensors, kNumber, kNumbers, kText };
+
+ToldAs told_by(const KinetoArgument& argument) {
+  if (et_schema::dtype_from_cpp_name(argument.type)) {
+    return ToldAs::kTensor;
+  }
+  if (argument.type == "TensorList") {
+    return ToldAs::kTensors;
+  }
+  if (argument.type == "ScalarList" || argument.type == "GenericList") {
+    return argument.value.starts_with('[') ? ToldAs::kNumbers
+           : argument.layouts.size() > 1   ? ToldAs::kTensors
+                                           : ToldAs::kNothing;
+  }
+  if (argument.value.empty()) {
+    return ToldAs::kNothing;
+  }
+  const char first = argument.value.front();
+  const bool is_number = (first >= '0' && first <= '9') || first == '-' || first == '.' ||
+                         argument.value == "True" || argument.value == "False" ||
+                         argument.value == "inf" || argument.value == "nan";
+  return argument.value.starts_with('[') ? ToldAs::kNumbers
+         : is_number                     ? ToldAs::kNumber
+                                         : ToldAs::kText;
+}
+
+bool is_enumeration(std::string_view base) {
+  return base == "ScalarType" || base == "Layout" || base == "MemoryFormat";
+}
+
+/// A text or an object, which profiles leave out.
+bool is_untold(std::string_view base) {
+  return base == "str" || base == "Device" || base == "Generator" || base == "Stream" ||
+         base == "Dimname" || base == "Storage";
+}
+
+bool is_whole_number(std::string_view text) {
+  return text.find_first_not_of("-0123456789") == std::string_view::npos;
+}
+
+/// How well the argument fits: 0 not at all, 1 it may, 2 it does.
+int fit(const Parameter& parameter, const KinetoArgument& argument) {
+  const std::string_view base = parameter.base;
+  const bool is_bool = argument.value == "True" || argument.value == "False";
+  switch (told_by(argument)) {
+    case ToldAs::kNothing:
+      return parameter.is_optional                    ? 2
+             : is_untold(base) || (parameter.is_list) ? 1
+             : base == "Tensor"                       ? 1
+                                                      : 0;
+    case ToldAs::kTensor:
+      return base == "Tensor" && !parameter.is_list ? 2 : 0;
+    case ToldAs::kTensors:
+      return base == "Tensor" && parameter.is_list ? 2 : 0;
+    case ToldAs::kNumber:
+      if (parameter.is_list || base == "Tensor") {
+        return 0;
+      }
+      if (is_bool) {
+        return base == "bool" ? 2 : base == "Scalar" ? 1 : 0;
+      }
+      if (base == "int" || base == "SymInt" || is_enumeration(base)) {
+        return is_whole_number(argument.value) ? 2 : 0;
+      }
+      return base == "float" || base == "Scalar" ? 2 : 0;
+    case ToldAs::kNumbers:
+      return parameter.is_list && base != "Tensor" && !is_untold(base) ? 2 : 0;
+    case ToldAs::kText:
+      return is_untold(base) && !parameter.is_list ? 2 : 0;
+  }
+  return 0;
+}
+
+/// The sum of fits; nothing where an argument does not.
+std::optional<int> fit(std::span<const SchemaArgument> parameters,
+                       std::span<const KinetoArgument> arguments) {
+  int sum = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const int one = fit(parameter_of(parameters[i].type), arguments[i]);
+    if (one == 0) {
+      return {};
+    }
+    sum += one;
+  }
+  return sum;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \"'");
+  const std::size_t end = text.find_last_not_of(" \"'");
+  return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, end - begin + 1);
+}
+
+/// A number as its parameter takes it; nothing where it is none.
+std::optional<Value> number_of(std::string_view base, std::string_view text) {
+  text = trimmed(text);
+  if (text == "True" || text == "False") {
+    return Value::of(text == "True");
+  }
+  const char* const end = text.data() + text.size();
+  if (base != "float" && is_whole_number(text)) {
+    std::int64_t integer = 0;
+    const auto read = std::from_chars(text.data(), end, integer);
+    return read.ec == std::errc() && read.ptr == end ? std::optional(Value::of(integer))
+                                                     : std::nullopt;
+  }
+  double real = 0;
+  const auto read = std::from_chars(text.data(), end, real);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(Value::of(real)) : std::nullopt;
+}
+
+/// "[1, 2]" → its numbers.
+std::optional<Value> numbers_of(std::string_view base, std::string_view text, Arena& arena) {
+  text.remove_prefix(1);
+  if (text.ends_with(']')) {
+    text.remove_suffix(1);
+  }
+  std::vector<Value> numbers;
+  while (!trimmed(text).empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::optional<Value> number = number_of(base, text.substr(0, comma));
+    if (!number) {
+      return {};
+    }
+    numbers.push_back(*number);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  const std::span<Value> items = arena.array<Value>(numbers.size());
+  std::ranges::copy(numbers, items.begin());
+  return Value::of_items(ValueKind::kList, items);
+}
+
+/// Reads the arguments of one call.
+class Arguments {
+ public:
+  Arguments(Arena& arena, et_schema::Losses& losses, RecordedCall& call)
+      : arena_(arena), losses_(losses), call_(call) {}
+
+  /// Nothing where a number cannot be read.
+  std::optional<Value> read(const KinetoArgument& argument, const SchemaArgument* parameter) {
+    const std::string_view base =
+        parameter == nullptr ? "Scalar" : parameter_of(parameter->type).base;
+    switch (told_by(argument)) {
+      case ToldAs::kTensor:
+        return Value::of(
+            tensor(argument, argument.layouts.empty() ? KinetoLayout{} : argument.layouts.front()));
+      case ToldAs::kTensors:
+        return tensors(argument);
+      case ToldAs::kNumber:
+        return number_of(base, argument.value);
+      case ToldAs::kNumbers:
+        return numbers_of(base, argument.value, arena_);
+      case ToldAs::kText:
+        return Value::of_text(base == "Device" ? ValueKind::kDevice : ValueKind::kString,
+                              arena_.copy(trimmed(argument.value)));
+      case ToldAs::kNothing:
+        break;
+    }
+    return parameter == nullptr ? Value() : untold(*parameter);
+  }
+
+ private:
+  Value untold(const SchemaArgument& parameter) {
+    const Parameter type = parameter_of(parameter.type);
+    if (type.is_list && !type.is_optional) {
+      losses_.add(Loss::kAssumedArguments);
+      return Value::of_items(ValueKind::kList, {});
+    }
+    if (type.base != "str") {
+      return {};
+    }
+    losses_.add(Loss::kAssumedArguments);
+    const std::string_view text = trimmed(parameter.default_value);
+    return text.empty() || text == "None" ? Value()
+                                          : Value::of_text(ValueKind::kString, arena_.copy(text));
+  }
+
+  Value tensors(const KinetoArgument& argument) {
+    const std::span<Value> items = arena_.array<Value>(argument.layouts.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      items[i] = Value::of(tensor(argument, argument.layouts[i]));
+    }
+    return Value::of_items(ValueKind::kList, items);
+  }
+
+  Tensor* tensor(const KinetoArgument& argument, const KinetoLayout& layout) {
+    Tensor* tensor = arena_.make(Tensor{});
+    tensor->dtype = et_schema::dtype_from_cpp_name(argument.type).value_or(kAssumedListType);
+    tensor->item_bytes = et_schema::item_size(tensor->dtype);
+    tensor->sizes = place(layout.sizes);
+    tensor->numel = 1;
+    for (const std::int64_t size : layout.sizes) {
+      const bool is_damaged =
+          size < 0 || __builtin_mul_overflow(tensor->numel, size, &tensor->numel);
+      tensor->numel = is_damaged ? 0 : tensor->numel;
+    }
+    tensor->has_strides = layout.strides.size() == layout.sizes.size();
+    if (tensor->has_strides) {
+      tensor->strides = place(layout.strides);
+    } else {
+      losses_.add(Loss::kAssumedLayouts);
+    }
+    call_.tensors.push_back(tensor);
+    return tensor;
+  }
+
+  std::span<const std::int64_t> place(std::span<const std::int64_t> numbers) {
+    const std::span<std::int64_t> placed = arena_.array<std::int64_t>(numbers.size());
+    std::ranges::copy(numbers, placed.begin());
+    return placed;
+  }
+
+  Arena& arena_;
+  et_schema::Losses& losses_;
+  RecordedCall& call_;
+};
+
+}  // namespace
+
+RecordedCall CallReader::read(const et_schema::KinetoEvent& event) {
+  RecordedCall call;
+  int best = -1;
+  for (const std::string_view schema : et_schema::public_operators(event.name)) {
+    std::vector<SchemaArgument> parameters = et_schema::arguments_of(schema);
+    if (parameters.empty() || parameters.size() != event.arguments.size()) {
+      continue;
+    }
+    const std::optional<int> sum = fit(parameters, event.arguments);
+    if (sum && *sum > best) {
+      best = *sum;
+      call.schema = schema;
+      call.arguments = std::move(parameters);
+    }
+  }
+  Arguments arguments(arena_, losses_, call);
+  call.inputs = arena_.array<Value>(event.arguments.size());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const SchemaArgument* parameter = call.schema.empty() ? nullptr : &call.arguments[i];
+    const std::optional<Value> value = arguments.read(event.arguments[i], parameter);
+    call.inputs[i] = value.value_or(Value());
+    if (!value) {
+      call.schema = {};
+    }
+  }
+  return call;
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/losses.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/model/trace.h"
+#include "et_schema/support/arena.h"
+
+namespace understudy::generator {
+
+/// The element type of tensors in lists, of which profiles tell no type, until they are found.
+inline constexpr et_schema::DType kAssumedListType = et_schema::DType::kFloat32;
+
+/// An operator's call as a trace would tell it, as far as a profile does. Its tensors have layouts
+/// and dtypes; identity and devices are filled in later.
+struct RecordedCall {
+  std::string_view schema;  ///< empty: no public operator takes these arguments
+  std::span<et_schema::Value> inputs;
+  std::vector<et_schema::Tensor*> tensors;  ///< of the inputs, as for_each_tensor() counts them
+  std::vector<et_schema::SchemaArgument> arguments;  ///< of the schema
+};
+
+/// Finds the overload whose arguments are as many as those of the event, and of their types, and
+/// reads them. Texts are not told by every profile: the schema's default stands for them
+/// (Loss::kAssumedArguments). A call without a schema keeps its tensors.
+class CallReader {
+ public:
+  CallReader(et_schema::Arena arena, et_schema::Losses& losses) : arena_(arena), losses_(losses) {}
+
+  [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event);
+
+ private:
+  et_schema::Arena arena_;
+  et_schema::Losses& losses_;
+};
+
+}  // namespace understudy::generator

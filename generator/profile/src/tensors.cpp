@@ -1,0 +1,86 @@
+#include "tensors.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace understudy::generator {
+
+std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
+                          std::span<const std::int64_t> strides, std::int64_t offset,
+                          std::int64_t item_bytes) {
+  std::int64_t last = offset;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) {
+      return 0;
+    }
+    std::int64_t step = 0;
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &step) ||
+        __builtin_add_overflow(last, step, &last)) {
+      return std::numeric_limits<std::int64_t>::max();
+    }
+  }
+  std::int64_t bytes = 0;
+  return __builtin_mul_overflow(last + 1, item_bytes, &bytes)
+             ? std::numeric_limits<std::int64_t>::max()
+             : bytes;
+}
+
+Allocations::Allocations(const et_schema::Profile& profile, const HostEvents& host) {
+  std::vector<const et_schema::KinetoMemory*> events;
+  for (const et_schema::KinetoMemory& event : profile.memory) {
+    events.push_back(&event);
+  }
+  std::ranges::stable_sort(events, {}, &et_schema::KinetoMemory::ts_ns);
+  std::unordered_map<std::uint64_t, std::size_t> open;
+  for (const et_schema::KinetoMemory* event : events) {
+    const std::int64_t time_ns = host.relative(event->ts_ns);
+    if (!before_ && !event->on_cpu && event->allocated_bytes >= event->bytes) {
+      before_ = event->allocated_bytes - event->bytes;
+    }
+    if (event->bytes > 0) {
+      open[event->address] = all_.size();
+      all_.push_back({time_ns, kLatestNs, event->bytes, event->on_cpu, false});
+    } else if (const auto found = open.find(event->address); found != open.end()) {
+      all_[found->second].freed_ns = time_ns;
+      open.erase(found);
+    }
+  }
+}
+
+std::optional<Allocations::Found> Allocations::claim(std::int64_t begin_ns, std::int64_t end_ns,
+                                                     std::int64_t bytes) {
+  // CUDACachingAllocator rounds to 512 bytes, and splits no block of more than a MiB whose rest is
+  // smaller than that (kMinBlockSize and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
+  constexpr std::int64_t kRounding = 512;
+  constexpr std::int64_t kUnsplit = std::int64_t{1} << 20U;
+  const auto begin = std::ranges::lower_bound(all_, begin_ns, {}, &Allocation::time_ns);
+  for (auto at = std::ranges::upper_bound(all_, end_ns, {}, &Allocation::time_ns); at != begin;) {
+    --at;
+    const std::int64_t more = at->bytes - bytes;
+    const bool fits = more >= 0 && (more < kRounding || (bytes > kUnsplit && more <= kUnsplit));
+    if (fits && !at->is_claimed && at->freed_ns >= end_ns && bytes > 0) {
+      at->is_claimed = true;
+      return Found{at->freed_ns, at->on_cpu};
+    }
+  }
+  return {};
+}
+
+StorageIndex Tensors::add_storage(const SeenStorage& storage) {
+  storages_.push_back(storage);
+  return static_cast<StorageIndex>(storages_.size() - 1);
+}
+
+SeenIndex Tensors::add(const SeenTensor& tensor) {
+  seen_.push_back(tensor);
+  const auto index = static_cast<SeenIndex>(seen_.size() - 1);
+  by_sizes_[{tensor.sizes.begin(), tensor.sizes.end()}].push_back(index);
+  return index;
+}
+
+std::span<const SeenIndex> Tensors::of_sizes(std::span<const std::int64_t> sizes) const {
+  const auto found = by_sizes_.find({sizes.begin(), sizes.end()});
+  return found == by_sizes_.end() ? std::span<const SeenIndex>{} : found->second;
+}
+
+}  // namespace understudy::generator

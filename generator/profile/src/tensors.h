@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/trace.h"
+#include "generator/link/host.h"
+
+namespace understudy::generator {
+
+/// Positions in Tensors.
+using SeenIndex = std::uint32_t;
+using StorageIndex = std::uint32_t;
+inline constexpr SeenIndex kNotSeen = std::numeric_limits<SeenIndex>::max();
+
+/// What tells on which device a storage lies; a later one overrules those before it.
+enum class DeviceSign : std::uint8_t { kNone, kLaunch, kCopy, kAllocation };
+
+struct SeenStorage {
+  std::int64_t bytes = 0;
+  std::int64_t freed_ns = kLatestNs;  ///< kLatestNs: not while the profile ran
+  bool is_external = false;           ///< it is older than the profile
+  bool on_cpu = false;
+  DeviceSign sign = DeviceSign::kNone;
+};
+
+/// A tensor: a layout of a storage.
+struct SeenTensor {
+  std::span<const std::int64_t> sizes;
+  std::span<const std::int64_t> strides;
+  et_schema::DType dtype = et_schema::DType::kUndefined;
+  StorageIndex storage = 0;
+  std::int64_t offset = 0;   ///< in elements
+  std::uint64_t born = 0;    ///< moment
+  std::uint64_t used = 0;    ///< moment of its last use; 0: none
+  bool is_visible = false;   ///< calls outside of the operator that made it can have it
+  bool in_backward = false;  ///< an operator of the backward pass made it
+  bool is_parameter = false;
+};
+
+/// Bytes of the storage up to behind the last element.
+[[nodiscard]] std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
+                                        std::span<const std::int64_t> strides, std::int64_t offset,
+                                        std::int64_t item_bytes);
+
+/// The allocations of a profile, each of which can be a storage's once.
+class Allocations {
+ public:
+  Allocations(const et_schema::Profile& profile, const HostEvents& host);
+
+  /// The last allocation between the times that has as many bytes as a storage needs, with what
+  /// the allocators round it up to, and is not freed before `end_ns`. Nothing where there is none.
+  /// It is the storage's from now on.
+  struct Found {
+    std::int64_t freed_ns = 0;
+    bool on_cpu = false;
+  };
+  [[nodiscard]] std::optional<Found> claim(std::int64_t begin_ns, std::int64_t end_ns,
+                                           std::int64_t bytes);
+  /// Bytes on devices before the first of the allocations; nothing where the profile does not tell.
+  [[nodiscard]] std::optional<std::int64_t> device_bytes_before() const { return before_; }
+
+ private:
+  struct Allocation {
+    std::int64_t time_ns = 0;
+    std::int64_t freed_ns = kLatestNs;
+    std::int64_t bytes = 0;
+    bool on_cpu = false;
+    bool is_claimed = false;
+  };
+  std::vector<Allocation> all_;  ///< by time
+  std::optional<std::int64_t> before_;
+};
+
+/// All tensors and storages that calls have shown.
+class Tensors {
+ public:
+  [[nodiscard]] SeenTensor& operator[](SeenIndex index) { return seen_[index]; }
+  [[nodiscard]] const SeenTensor& operator[](SeenIndex index) const { return seen_[index]; }
+  [[nodiscard]] SeenStorage& storage(StorageIndex index) { return storages_[index]; }
+  [[nodiscard]] SeenStorage& storage_of(SeenIndex index) { return storages_[seen_[index].storage]; }
+  [[nodiscard]] std::size_t storages() const { return storages_.size(); }
+
+  [[nodiscard]] StorageIndex add_storage(const SeenStorage& storage);
+  [[nodiscard]] SeenIndex add(const SeenTensor& tensor);
+  /// Those of these sizes, in the order of their births.
+  [[nodiscard]] std::span<const SeenIndex> of_sizes(std::span<const std::int64_t> sizes) const;
+
+ private:
+  std::vector<SeenTensor> seen_;
+  std::vector<SeenStorage> storages_;
+  std::map<std::vector<std::int64_t>, std::vector<SeenIndex>> by_sizes_;
+};
+
+}  // namespace understudy::generator

@@ -1,0 +1,384 @@
+#include "replayer/results/results.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "et_schema/model/accelerator.h"
+#include "et_schema/model/operator_facts.h"
+#include "et_schema/model/operator_trust.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/overloaded.h"
+#include "meta_call.h"
+#include "replayer/dispatch/arguments.h"
+#include "replayer/dispatch/layout.h"
+#include "replayer/dispatch/schema_map.h"
+#include "replayer/substitutes/find_substitute.h"
+
+namespace understudy::replayer {
+namespace {
+
+using c10::IValue;
+using et_schema::Argument;
+using et_schema::CallResults;
+using et_schema::Device;
+using et_schema::DType;
+using et_schema::Instruction;
+using et_schema::Program;
+using et_schema::ResultTensor;
+using et_schema::SlotId;
+
+const c10::Device kNoMemory(c10::kMeta);
+const c10::Device kMemory(c10::kCPU);
+/// What the inputs of a call may hold that is tried with memory.
+constexpr std::int64_t kMostTriedBytes = std::int64_t{16} << 20U;
+
+/// The tensors of one call: each occurrence of a slot is one, and an undefined tensor, too.
+class InputTensors {
+ public:
+  InputTensors(const Program& program, c10::Device where) : program_(program), where_(where) {}
+
+  /// The arguments with each slot's number replaced by that of the tensor that was made for it.
+  std::vector<Argument> take(const std::vector<Argument>& arguments) {
+    std::vector<Argument> own;
+    for (const Argument& argument : arguments) {
+      own.push_back(take(argument));
+    }
+    mark_numbers();
+    return own;
+  }
+
+  [[nodiscard]] const at::Tensor& operator[](SlotId id) const { return tensors_.at(id); }
+  [[nodiscard]] std::span<const at::Tensor> all() const { return tensors_; }
+  [[nodiscard]] const Device& device(SlotId id) const { return devices_.at(id); }
+  [[nodiscard]] c10::Device where() const { return where_; }
+  [[nodiscard]] bool was_on_accelerator() const {
+    return std::ranges::any_of(devices_, et_schema::is_accelerator);
+  }
+
+ private:
+  Argument take(const Argument& argument) {
+    if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+      const et_schema::Slot& layout = program_.slots.at(slot->id);
+      tensors_.push_back(make_tensor(layout, where_));
+      devices_.push_back(program_.storages.at(layout.storage).device);
+      return {Argument::SlotRef{static_cast<SlotId>(tensors_.size() - 1)}};
+    }
+    if (std::holds_alternative<Argument::Undefined>(argument.value)) {
+      tensors_.emplace_back();
+      devices_.emplace_back();
+    }
+    if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+      Argument::List own;
+      for (const Argument& item : *list) {
+        own.push_back(take(item));
+      }
+      return {std::move(own)};
+    }
+    return argument;
+  }
+
+  /// Python's numbers are recorded as double or int64 tensors without dimensions, and do not decide
+  /// dtypes as tensors do. A number beside tensors of another type is taken for one.
+  void mark_numbers() {
+    const auto may_be_number = [](const at::Tensor& tensor) {
+      return tensor.dim() == 0 &&
+             (tensor.scalar_type() == at::kDouble || tensor.scalar_type() == at::kComplexDouble);
+    };
+    const bool all = std::ranges::all_of(
+        tensors_, [&](const auto& tensor) { return !tensor.defined() || may_be_number(tensor); });
+    for (const at::Tensor& tensor : tensors_) {
+      if (!all && tensor.defined() && may_be_number(tensor)) {
+        tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+      }
+    }
+  }
+
+  const Program& program_;
+  c10::Device where_;
+  std::vector<at::Tensor> tensors_;
+  std::vector<Device> devices_;
+};
+
+IValue boxed(PlannedArgument plan, const InputTensors& inputs) {
+  return std::visit(et_schema::Overloaded{[](IValue& value) { return value; },
+                                          [&](SlotId slot) { return IValue(inputs[slot]); },
+                                          [&](SlotList& list) {
+                                            for (const auto& [position, slot] : list.elements) {
+                                              if (list.optional) {
+                                                list.boxed.toList().set(position, inputs[slot]);
+                                              } else {
+                                                list.boxed.toTensorList().set(position,
+                                                                              inputs[slot]);
+                                              }
+                                            }
+                                            return list.boxed;
+                                          }},
+                    plan);
+}
+
+bool is_of(const c10::Argument& target, c10::TypeKind kind) {
+  const c10::Type* type = target.type().get();
+  if (const auto* optional = type->castRaw<c10::OptionalType>()) {
+    type = optional->getElementType().get();
+  }
+  return type->kind() == kind;
+}
+
+/// Everything lies on the meta device, so that a copy to another device would seem to be none.
+bool changes_device(const Instruction& instruction, const InputTensors& inputs) {
+  if (inputs.all().empty()) {
+    return false;
+  }
+  return std::ranges::any_of(instruction.args, [&](const Argument& argument) {
+    const auto* device = std::get_if<Argument::DeviceRef>(&argument.value);
+    return device != nullptr && device->device.type != inputs.device(0).type;
+  });
+}
+
+/// The arguments of the operator; what names a device names that of the inputs.
+torch::jit::Stack stack_of(const Instruction& instruction, const std::vector<Argument>& arguments,
+                           const OperatorMatch& match, const InputTensors& inputs) {
+  et_schema::Losses losses;
+  const BoxContext context{inputs.where(), et_schema::without_overload(instruction.name), &losses};
+  torch::jit::Stack stack;
+  const auto& targets = match.handle.schema().arguments();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const std::optional<std::size_t> source = match.sources[i];
+    if (is_of(targets[i], c10::TypeKind::DeviceObjType)) {
+      stack.emplace_back(inputs.where());
+    } else if (targets[i].name() == "pin_memory") {
+      stack.emplace_back();
+    } else if (targets[i].name() == "copy" && changes_device(instruction, inputs)) {
+      stack.emplace_back(true);
+    } else if (source) {
+      stack.push_back(boxed(plan_argument(arguments[*source], targets[i], context), inputs));
+    } else {
+      stack.push_back(*targets[i].default_value());
+    }
+  }
+  return stack;
+}
+
+ResultTensor describe_result(const at::Tensor& tensor, std::span<const at::Tensor> inputs) {
+  ResultTensor result;
+  if (!tensor.defined()) {
+    return result;
+  }
+  result.dtype = static_cast<DType>(tensor.scalar_type());
+  result.sizes = tensor.sizes().vec();
+  if (tensor.layout() != at::kStrided) {
+    return result;
+  }
+  result.strides = tensor.strides().vec();
+  result.offset_from = tensor.storage_offset();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].defined() && inputs[i].is_alias_of(tensor)) {
+      result.storage_of = static_cast<int>(i);
+      result.offset_from -= inputs[i].storage_offset();
+      result.same_as = inputs[i].is_same(tensor) ? result.storage_of : -1;
+      break;
+    }
+  }
+  return result;
+}
+
+CallResults describe_results(const torch::jit::Stack& stack, std::span<const at::Tensor> inputs) {
+  CallResults results;
+  for (const IValue& value : stack) {
+    if (value.isTensor()) {
+      results.tensors.push_back(describe_result(value.toTensor(), inputs));
+    } else if (value.isTensorList()) {
+      const std::vector<at::Tensor> list = value.toTensorVector();
+      results.list_sizes.push_back(static_cast<int>(list.size()));
+      for (const at::Tensor& tensor : list) {
+        results.tensors.push_back(describe_result(tensor, inputs));
+      }
+    }
+  }
+  return results;
+}
+
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+CallResults unknown(std::string why) {
+  CallResults results;
+  results.why_not = std::move(why);
+  return results;
+}
+
+constexpr const char* kOnContent = "they depend on what its tensors hold";
+
+/// LibTorch's message for an operator without a kernel names that one, which a composite operator
+/// may have called.
+std::string name_in(const std::string& message) {
+  const std::size_t begin = message.find("aten::");
+  const std::size_t end = message.find(": attempted to run", begin);
+  return begin == 0 && end != std::string::npos ? message.substr(0, end) : "";
+}
+
+bool depends_on_content(std::string_view op) {
+  const et_schema::OperatorFacts& facts = et_schema::operator_facts(op);
+  return facts.counts || op == "aten::_local_scalar_dense" ||
+         std::ranges::any_of(facts.arguments, [](const et_schema::ArgumentFact& argument) {
+           return argument.meaning == et_schema::Meaning::kSelectsResult;
+         });
+}
+
+/// A call, tried one way after the other.
+class Trial {
+ public:
+  Trial(const Program& program, const Instruction& instruction)
+      : program_(program),
+        instruction_(instruction),
+        inputs_(program, kNoMemory),
+        arguments_(inputs_.take(instruction.args)) {}
+
+  CallResults run() {
+    const MatchResult found =
+        match_operator(parse_recorded_schema(schema_text(program_, instruction_)), arguments_);
+    if (!found.match) {
+      return unknown(found.reason);
+    }
+    const c10::OperatorHandle& handle = found.match->handle;
+    et_schema::refuse_operator(c10::toString(handle.schema()), instruction_, {});
+    set_recorded_on_cpu(!inputs_.was_on_accelerator());
+    // A kernel may give a tensor that it was given other sizes.
+    const std::vector<at::Tensor> given(inputs_.all().begin(), inputs_.all().end());
+    try {
+      torch::jit::Stack stack = stack_of(instruction_, arguments_, *found.match, inputs_);
+      handle.callBoxed(stack);
+      CallResults results = describe_results(stack, given);
+      mark_absolute(*found.match, results);
+      return results;
+    } catch (const c10::NotImplementedError& error) {
+      if (std::optional<CallResults> written = written_inputs(*found.match)) {
+        return *std::move(written);
+      }
+      return with_memory(*found.match, first_line(error.what_without_backtrace()));
+    } catch (const c10::Error& error) {
+      return with_memory(*found.match, first_line(error.what_without_backtrace()));
+    }
+  }
+
+ private:
+  /// as_strided() and its like are told where in the storage to begin.
+  void mark_absolute(const OperatorMatch& match, CallResults& results) const {
+    const auto& arguments = match.handle.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].name() == "storage_offset" && match.sources[i] &&
+          std::holds_alternative<std::int64_t>(arguments_[*match.sources[i]].value)) {
+        for (ResultTensor& tensor : results.tensors) {
+          tensor.offset_is_absolute = tensor.storage_of >= 0;
+        }
+      }
+    }
+  }
+
+  /// An operator that writes arguments in place results in these, also where it has no kernel.
+  std::optional<CallResults> written_inputs(const OperatorMatch& match) const {
+    const c10::FunctionSchema& schema = match.handle.schema();
+    torch::jit::Stack results;
+    for (const c10::Argument& result : schema.returns()) {
+      const std::optional<at::Tensor> tensor = written_as(match, result);
+      if (!tensor || !std::string_view(schema.name()).ends_with('_')) {
+        return std::nullopt;
+      }
+      results.emplace_back(*tensor);
+    }
+    return describe_results(results, inputs_.all());
+  }
+
+  std::optional<at::Tensor> written_as(const OperatorMatch& match,
+                                       const c10::Argument& result) const {
+    const auto& arguments = match.handle.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const bool same = result.alias_info() != nullptr && arguments[i].alias_info() != nullptr &&
+                        *result.alias_info() == *arguments[i].alias_info();
+      if (same && match.sources[i]) {
+        const auto* slot = std::get_if<Argument::SlotRef>(&arguments_[*match.sources[i]].value);
+        return slot != nullptr ? std::optional(inputs_[slot->id]) : std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Small calls are made with memory where they cannot be without: once with zeros, once with ones
+  /// in it, since results that depend on what tensors hold are not known.
+  CallResults with_memory(const OperatorMatch& match, const std::string& why) const {
+    const std::string missing = name_in(why);
+    if (depends_on_content(instruction_.name) || depends_on_content(missing)) {
+      return unknown(kOnContent);
+    }
+    if (!fits_in_memory() || !match.handle.schema().name().starts_with("aten::")) {
+      return unknown(missing.empty() ? why : missing + " has no rule for tensors without memory");
+    }
+    std::optional<CallResults> first;
+    for (const int content : {0, 1}) {
+      CallResults results = called_with(match, content);
+      if (first && results.why_not.empty() && !(*first == results)) {
+        return unknown(kOnContent);
+      }
+      first = first ? std::move(first) : std::optional(std::move(results));
+    }
+    return *std::move(first);
+  }
+
+  bool fits_in_memory() const {
+    std::int64_t bytes = 0;
+    for (const at::Tensor& tensor : inputs_.all()) {
+      bytes += tensor.defined() ? static_cast<std::int64_t>(tensor.storage().nbytes()) : 0;
+    }
+    return bytes <= kMostTriedBytes;
+  }
+
+  CallResults called_with(const OperatorMatch& match, int content) const {
+    try {
+      InputTensors inputs(program_, kMemory);
+      const std::vector<Argument> arguments = inputs.take(instruction_.args);
+      for (const at::Tensor& tensor : inputs.all()) {
+        if (tensor.defined()) {
+          tensor.fill_(content);
+        }
+      }
+      torch::jit::Stack stack = stack_of(instruction_, arguments, match, inputs);
+      match.handle.callBoxed(stack);
+      return describe_results(stack, inputs.all());
+    } catch (const c10::Error& error) {
+      return unknown(first_line(error.what_without_backtrace()));
+    }
+  }
+
+  const Program& program_;
+  const Instruction& instruction_;
+  InputTensors inputs_;
+  std::vector<Argument> arguments_;
+};
+
+}  // namespace
+
+CallResults results_of(const Program& program, const Instruction& instruction) {
+  register_meta_rows();
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const c10::NoGradGuard no_gradients;
+  try {
+    return Trial(program, instruction).run();
+  } catch (const BoxFailure& failure) {
+    return unknown(failure.reason);
+  } catch (const c10::Error& error) {
+    return unknown(first_line(error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    return unknown(first_line(error.what()));
+  }
+}
+
+}  // namespace understudy::replayer
