@@ -52,6 +52,7 @@ endfunction()
 if(TARGET understudy_cli_replay)
   understudy_install_torch_program(replay "${CMAKE_INSTALL_BINDIR}" ..)
   understudy_install_torch_program(calibrate_here libexec/understudy ../..)
+  understudy_install_torch_program(operator_results libexec/understudy ../..)
 endif()
 
 # What is Python: the package to capture with, also for pip, and fidelity.

@@ -70,6 +70,9 @@ def parse_arguments():
                         help="do not record minimum and maximum of integer tensors")
     parser.add_argument("--no-compiled-sources", action="store_true",
                         help="do not keep the sources that torch.compile generated")
+    parser.add_argument("--shapes", action="store_true",
+                        help="the profile of the traced step has the sizes, strides, types and "
+                        "numbers of operators' arguments too: two fifths larger")
     parser.add_argument("--no-step-marker", action="store_true",
                         help="do not wrap the captured step in a ProfilerStep#N label")
     parser.add_argument("--count-allocations", metavar="LIB",
@@ -116,7 +119,8 @@ def make_capture(arguments):
         tensor_range=not arguments.no_tensor_range, steady_s=arguments.steady, free=arguments.free,
         most_events=arguments.max_events,
         step_marker=not arguments.no_step_marker,
-        compiled_sources=not arguments.no_compiled_sources, allocations=allocations,
+        compiled_sources=not arguments.no_compiled_sources, shapes=arguments.shapes,
+        allocations=allocations,
         speed_probe=(native.load_speed_probe(arguments.speed_probe)
                    if arguments.speed_probe else None),
         stop_when_done=arguments.stop)

@@ -42,7 +42,7 @@ class Capture:
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
                  count_faults=True, tensor_range=True, step_marker=True, compiled_sources=True,
-                 steady_s=0, free=None, most_events=MOST_EVENTS, stop_when_done=False, allocations=None,
+                 shapes=False, steady_s=0, free=None, most_events=MOST_EVENTS, stop_when_done=False, allocations=None,
                  speed_probe=None):
         """
         out_dir       folder to write to, once all is there: a new or empty one, or a capture,
@@ -62,6 +62,8 @@ class Capture:
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
         compiled_sources  keep the sources of compiled graphs (torch.compile), where there are any
+        shapes        the profile of the traced step has sizes, strides, types and numbers of operators'
+                      arguments too: all that a trace could be made of
         allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
         speed_probe   measures the machine before timed and profiled steps, see load_speed_probe()
         stop_when_done  raise CaptureDone out of the step() that ends the last step
@@ -80,6 +82,7 @@ class Capture:
         self.tensor_range = tensor_range
         self.step_marker = step_marker
         self.compiled_sources = compiled_sources
+        self.shapes = shapes
         self.stop_when_done = stop_when_done
         self._untouched_bytes = None
         self._counting = fault_counting() if profiled and count_faults else None
@@ -217,7 +220,7 @@ class Capture:
             else:
                 self._enter_index_recorder()
         elif phase == "et":
-            self._records.begin_trace(self.tensor_range)
+            self._records.begin_trace(self.tensor_range, self.shapes)
         if phase not in UNWATCHED:
             self._open.enter_context(self._autocast)
         if phase != "free":

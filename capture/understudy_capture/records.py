@@ -55,9 +55,9 @@ class Records:
         raw.unlink()
         self.targets.append(target)
 
-    def begin_trace(self, tensor_range):
-        """Registers the observer beside a profile; end() writes the trace, after the profile has
-        stopped it."""
+    def begin_trace(self, tensor_range, shapes):
+        """Registers the observer beside a profile, which has operators' arguments too if `shapes`
+        asks for them; end() writes the trace, after the profile has stopped it."""
         target = self.path("et")
         raw = beside(target, ".raw")
         observer = ExecutionTraceObserver()
@@ -66,13 +66,13 @@ class Records:
         self._profile.callback(self.keep, raw, target)
         self._profile.callback(self._count_nodes, raw)
         self._profile.callback(observer.unregister_callback)
-        self.begin_profile("kineto", observer=observer)
+        self.begin_profile("kineto", observer=observer, shapes=shapes)
 
-    def begin_profile(self, kind, steps=1, observer=None, counts_faults=False):
+    def begin_profile(self, kind, steps=1, observer=None, counts_faults=False, shapes=False):
         """Profiles from here to end(); write_profiles() writes it."""
         target = self.path(kind)
         raw = beside(target, ".raw")
-        profiler = kineto(settings(counts_faults, self.all_threads), observer)
+        profiler = kineto(settings(counts_faults, self.all_threads), observer, shapes)
 
         def export():
             profiler.export_chrome_trace(str(raw))
@@ -128,15 +128,15 @@ class Records:
                 "with tensor_range=False (--no-tensor-range)")
 
 
-def kineto(config=None, observer=None):
+def kineto(config=None, observer=None, shapes=False):
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
     # Beside the trace, memory events are recorded too: the trace does not show what holds a tensor.
-    # The shapes are needed because kernels of compiled graphs tell their arguments only with them.
+    # Kernels of compiled graphs tell their arguments only with the shapes.
     return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
                    profile_memory=observer is not None,
-                   record_shapes=observer is not None and bool(graph_modules()),
+                   record_shapes=shapes or (observer is not None and bool(graph_modules())),
                    experimental_config=config)
 
 

@@ -16,10 +16,12 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
+#include "compile/profiled_device.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/zip.h"
+#include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/overheads/observe.h"
 #include "predictor/platform/fit_sections.h"
@@ -92,6 +94,30 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
   return others;
 }
 
+/// Operators of a Kineto profile that holds their arguments, as rows of the device that it names.
+void add_profiled_calls(const et_schema::Profile& profile,
+                        std::vector<predictor::MeasuredCall>& calls,
+                        std::vector<predictor::Card>& cards,
+                        std::map<std::string, std::uint64_t>& left_out) {
+  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
+    return;
+  }
+  const ProfiledDevice device = profiled_device(profile);
+  for (const ProfiledCall& call : device.calls) {
+    if (call.by == generator::LaunchedBy::kOperator && call.call.inputs.empty()) {
+      left_out["calls of profiles that do not tell their tensors"] += call.times_ns.size();
+    }
+  }
+  for (predictor::MeasuredCall& call : measured_calls(device)) {
+    const predictor::Card* const card = predictor::find_known_card(call.device);
+    if (card != nullptr &&
+        std::ranges::find(cards, card->name, &predictor::Card::name) == cards.end()) {
+      cards.push_back(*card);
+    }
+    calls.push_back(std::move(call));
+  }
+}
+
 predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitResult& result) {
   progress.show("reading");
   predictor::PlatformContent known;
@@ -102,6 +128,9 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   const std::vector<std::string> measurements = predictor::take_platform_files(
       take_benches(arguments.inputs, progress, recorded, sections, arguments.ranks_per_node),
       known);
+  sections.on_profile = [&](const et_schema::Profile& profile) {
+    add_profiled_calls(profile, recorded, known.cards, sections.left_out);
+  };
   const std::vector<std::string> operators =
       predictor::take_section_files(measurements, sections, arguments.ranks_per_node);
   predictor::RowsRead read;
@@ -147,8 +176,9 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
       "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
       "benchmarks with recorded times (generate --profile), or what scripts/capture wrote; "
       "files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a Python "
-      "program (its host's overheads, how much kernels disturb each other; of all ranks of a job "
-      "communication, too); platform files, "
+      "program (its host's overheads, how much kernels disturb each other; operators on a GPU, "
+      "where record_shapes tells their arguments; of all ranks of a job communication, too); "
+      "platform files, "
       "whose rows, cards and sections are kept");
   app.add_option("--spec", arguments.specs,
                  "Specifications of cards (GPU models): a JSON file, or a folder of them; peaks of "

@@ -12,8 +12,8 @@ std::string own_program() {
 
 std::string find_sibling(const std::string& name) {
   const fs::path folder = fs::path(own_program()).parent_path();
-  for (const fs::path& place : {folder / name, folder / ".." / ".." / "bin" / name,
-                                folder / ".." / "libexec" / "understudy" / name}) {
+  for (const fs::path& place :
+       {folder / name, folder / ".." / ".." / "bin" / name, folder / "understudy" / name}) {
     std::error_code error;
     if (fs::is_regular_file(place, error)) {
       return fs::weakly_canonical(place).string();

@@ -16,6 +16,8 @@ constexpr const char* kExamples =
     "  compare --a base-*.json --b new-*.json         several runs of each, made in turn: finds "
     "smaller changes\n"
     "  compare train.kineto.json.gz replay.json       a replay against the original's profile\n"
+    "  compare h100.json.gz mi300x.json.gz            two profiles: their devices' time by class, "
+    "operator, kernel\n"
     "  compare replay.json prediction.json            a prediction against a measurement\n"
     "  compare base.json new.json --fail-on different && echo the same\n"
     "  compare base.json new.json --format csv --output changes.csv\n"

@@ -1,10 +1,12 @@
 #include "compare/inputs.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "compile/profiled_device.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/report.h"
@@ -43,7 +45,8 @@ Input read_input(const et_schema::InputFile& file) {
   } else if (head.find("\"understudy-prediction\"") != std::string_view::npos) {
     input.run = comparer::run_of(et_schema::parse_prediction(file.data, file.name), file.name);
   } else if (file.data.find("\"traceEvents\"") != std::string::npos) {
-    input.profile = et_schema::parse_kineto(file.data, file.name);
+    input.profile =
+        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
   } else {
     const bool is_trace = file.data.find("\"nodes\"") != std::string::npos;
     refuse(file.name, is_trace ? "an execution trace" : "another file",
@@ -69,11 +72,23 @@ std::vector<Input> read_side(const std::vector<std::string>& paths) {
   return inputs;
 }
 
-std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile,
+bool has_operators(const et_schema::Profile& profile) {
+  return std::ranges::any_of(profile.events, [](const et_schema::KinetoEvent& event) {
+    return event.category == et_schema::KinetoCategory::kCpuOp;
+  });
+}
+
+/// `beside_device`: what devices did is compared, too.
+std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool beside_device,
                          const std::set<std::string>& known) {
   std::vector<Run> runs;
   for (Input& input : inputs) {
-    if (input.profile) {
+    if (input.profile && beside_device && !has_operators(*input.profile)) {
+      Run& run = runs.emplace_back();  // its device is all there is
+      run.file = input.profile->file;
+      run.is_profile = true;
+      run.pace = "original";
+    } else if (input.profile) {
       runs.push_back(comparer::run_of(*input.profile, known));
     } else {
       runs.push_back(beside_profile ? comparer::without_overloads(*input.run)
@@ -81,6 +96,28 @@ std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile,
     }
   }
   return runs;
+}
+
+bool has_device_events(const std::vector<Input>& inputs) {
+  return inputs.size() == 1 && inputs.front().profile &&
+         std::ranges::any_of(inputs.front().profile->events, et_schema::is_device_work);
+}
+
+/// Of a profile with several steps their mean.
+comparer::DeviceStep device_step(const et_schema::Profile& profile) {
+  constexpr double kNsPerMs = 1e6;
+  const ProfiledDevice device = profiled_device(profile);
+  const auto steps = static_cast<double>(device.steps);
+  const double ms = 1 / (kNsPerMs * steps);
+  comparer::DeviceStep step{
+      device.file, device.device, device.host_ns * ms, device.busy_ns * ms, {}};
+  for (const ProfiledCall& call : device.calls) {
+    for (const ProfiledKernel& kernel : call.kernels) {
+      step.work.push_back({call.key(), kernel.kernel_class, kernel.name,
+                           static_cast<double>(kernel.count) / steps, kernel.ns * ms});
+    }
+  }
+  return step;
 }
 
 }  // namespace
@@ -98,8 +135,13 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
       }
     }
   }
-  return {runs_of(std::move(inputs_a), has_profile, known),
-          runs_of(std::move(inputs_b), has_profile, known)};
+  std::optional<comparer::DeviceSides> devices;
+  if (has_device_events(inputs_a) && has_device_events(inputs_b)) {
+    devices = {device_step(*inputs_a.front().profile), device_step(*inputs_b.front().profile)};
+  }
+  return {runs_of(std::move(inputs_a), has_profile, devices.has_value(), known),
+          runs_of(std::move(inputs_b), has_profile, devices.has_value(), known),
+          std::move(devices)};
 }
 
 }  // namespace understudy::cli

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "comparer/device_work.h"
 #include "comparer/run.h"
 #include "et_schema/report/report_json.h"
 
@@ -11,6 +13,7 @@ namespace understudy::cli {
 /// The runs of both sides.
 struct ComparedRuns {
   std::vector<comparer::Run> a, b;
+  std::optional<comparer::DeviceSides> devices = {};  ///< of two profiles with device events
 };
 
 /// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. Beside a

@@ -20,9 +20,10 @@ namespace {
 std::string rendered(const CompareArguments& arguments, const comparer::Comparison& comparison,
                      const ComparedRuns& runs) {
   return arguments.format == Format::kCsv
-             ? pages::comparison_csv(comparison, runs.a, runs.b)
-             : pages::written(pages::comparison_page(comparison, runs.a, runs.b, arguments.top),
-                              arguments.format);
+             ? pages::comparison_csv(comparison, runs.a, runs.b, runs.devices)
+             : pages::written(
+                   pages::comparison_page(comparison, runs.a, runs.b, arguments.top, runs.devices),
+                   arguments.format);
 }
 
 bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {

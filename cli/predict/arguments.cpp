@@ -33,7 +33,10 @@ constexpr const char* kExamples =
     "                                                   a table of single operators and their "
     "times\n"
     "  predict --operators rows.csv --platform cards.platform.json --card h100.json\n"
-    "                                                   on a card that was not measured\n";
+    "                                                   on a card that was not measured\n"
+    "  predict --from-profile kineto.json.gz --card MI300X\n"
+    "                                                   a profile's step on another card, without "
+    "traces\n";
 
 void add_options(CLI::App& app, PredictArguments& arguments, std::string& overlap,
                  std::vector<std::string>& what_if, std::string& batch, std::string& size,
@@ -46,11 +49,10 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
                  "Costs are those of the models that calibrate fitted")
       ->type_name("FILE")
       ->excludes(recorded);
-  app.add_option(
-         "--card", arguments.card,
-         "With --platform: predict for this GPU, measured or not, by its specification file")
-      ->type_name("FILE")
-      ->needs("--platform");
+  app.add_option("--card", arguments.card,
+                 "With --platform or --from-profile: predict for this GPU, measured or not: a name "
+                 "whose data sheet is known, such as H100, or a specification file")
+      ->type_name("CARD");
   app.add_option(
          "--device", arguments.device,
          "With --platform: use the models of this measured device; with --operators in place of "
@@ -129,6 +131,24 @@ void add_table_options(CLI::App& app, OperatorsArguments& table) {
       ->needs(operators);
 }
 
+void add_profile_options(CLI::App& app, FromProfileArguments& profile) {
+  CLI::Option* from_profile =
+      app.add_option("--from-profile", profile.profile,
+                     "Predict the device time of a Kineto profile's step on another card, from the "
+                     "kernels' recorded times. Needs --card")
+          ->type_name("FILE")
+          ->needs("--card");
+  for (const char* of_step :
+       {"BENCH", "--recorded", "--platform", "--device", "--threads", "--what-if", "--batch",
+        "--size", "--world-size", "--gathers", "--trace", "--explain", "--overlap"}) {
+    from_profile->excludes(of_step);
+  }
+  app.add_option("--from-card", profile.from_card,
+                 "With --from-profile: the card that the profile is of (default: as it says)")
+      ->type_name("CARD")
+      ->needs(from_profile);
+}
+
 void check_step(const PredictArguments& arguments) {
   if (arguments.paths.empty()) {
     throw et_schema::usage_error("nothing to predict",
@@ -163,9 +183,27 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
        .failure = "the result could not be written"});
   add_options(*app, arguments, overlap, what_if, batch, size, gathers);
   add_table_options(*app, table);
+  FromProfileArguments profile;
+  add_profile_options(*app, profile);
   add_format_option(*app, arguments.format, true);
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
   parse_arguments(*app, argc, argv);
+  if (!profile.profile.empty()) {
+    profile.card = arguments.card;
+    profile.report = arguments.report;
+    profile.top = arguments.top;
+    profile.format = arguments.format;
+    profile.quiet = arguments.quiet;
+    arguments.from_profile = std::move(profile);
+    return arguments;
+  }
+  if (!arguments.card.empty() && arguments.platform.empty()) {
+    throw et_schema::usage_error("a card alone predicts nothing",
+                                 {.field = "--card",
+                                  .expected = "--platform or --from-profile beside it",
+                                  .got = "neither",
+                                  .hint = "predict --help shows examples"});
+  }
   if (!table.table.empty()) {
     if (arguments.format == Format::kHtml) {
       throw et_schema::usage_error("there is no page of single operators",

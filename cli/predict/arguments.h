@@ -9,6 +9,7 @@
 #include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"
 #include "generator/resize/batch.h"
+#include "predict/from_profile.h"
 #include "predict/operators.h"
 #include "predict/overlap.h"
 #include "predictor/simulate/simulate.h"
@@ -17,7 +18,8 @@
 namespace understudy::cli {
 
 struct PredictArguments {
-  std::optional<OperatorsArguments> operators;  ///< of single ones: all below means nothing
+  std::optional<OperatorsArguments> operators;       ///< of single ones: all below means nothing
+  std::optional<FromProfileArguments> from_profile;  ///< of a profile's step: likewise
   std::vector<std::string> paths;
   et_schema::AllowedOperators allowed_operators;
   bool recorded = false;

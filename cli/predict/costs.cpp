@@ -9,6 +9,7 @@
 
 #include "common/table.h"
 #include "et_schema/support/error.h"
+#include "predictor/calls/known_cards.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/what_if/what_if.h"
 
@@ -22,16 +23,10 @@ bool has_profiles(const predictor::Job& job) {
 }
 
 /// The card is among the platform's from here on; its name.
-std::string add_card(const std::string& file, predictor::Platform& platform) {
-  std::vector<predictor::Card> cards = predictor::read_cards(file);
-  if (cards.size() != 1) {
-    throw et_schema::usage_error("--card takes one card",
-                                 {.field = "--card",
-                                  .expected = "a card's JSON file",
-                                  .got = fmt::format("a folder of {}", cards.size())});
-  }
-  std::string name = cards.front().name;
-  platform.operators.add_card(std::move(cards.front()));
+std::string add_card(const std::string& name_or_file, predictor::Platform& platform) {
+  predictor::Card card = predictor::card_named(name_or_file, "--card");
+  std::string name = card.name;
+  platform.operators.add_card(std::move(card));
   return name;
 }
 

@@ -8,6 +8,7 @@
 #include "et_schema/support/output_file.h"
 #include "pages/prediction/prediction_page.h"
 #include "predict/arguments.h"
+#include "predict/from_profile.h"
 #include "predict/operators.h"
 #include "predict/predict_step.h"
 #include "predict/timeline.h"
@@ -63,7 +64,8 @@ int predict(const PredictArguments& arguments) {
 int main(int argc, char** argv) {
   return understudy::cli::run_main("predict", argc, argv, [&] {
     const auto arguments = understudy::cli::read_predict_arguments(argc, argv);
-    return arguments.operators ? understudy::cli::predict_operators(*arguments.operators)
-                               : understudy::cli::predict(arguments);
+    return arguments.from_profile ? understudy::cli::predict_from_profile(*arguments.from_profile)
+           : arguments.operators  ? understudy::cli::predict_operators(*arguments.operators)
+                                  : understudy::cli::predict(arguments);
   });
 }

@@ -17,6 +17,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/output_file.h"
+#include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform_costs.h"
 
@@ -168,15 +169,9 @@ int predict_operators(const OperatorsArguments& arguments) {
   predictor::Platform platform = predictor::read_platform(arguments.platform);
   std::string card_name;
   if (!arguments.card.empty()) {
-    std::vector<predictor::Card> cards = predictor::read_cards(arguments.card);
-    if (cards.size() != 1) {
-      throw et_schema::usage_error("--card takes one card",
-                                   {.field = "--card",
-                                    .expected = "a card's JSON file",
-                                    .got = fmt::format("a folder of {}", cards.size())});
-    }
-    card_name = cards.front().name;
-    platform.operators.add_card(std::move(cards.front()));
+    predictor::Card card = predictor::card_named(arguments.card, "--card");
+    card_name = card.name;
+    platform.operators.add_card(std::move(card));
   }
   const Asked asked = read_asked(arguments.table);
   progress.show("predicting");

@@ -84,6 +84,21 @@ class CaptureTest(unittest.TestCase):
         names, _ = record(self.folder, NEEDED + capture.FAULT_STEPS, count_faults=False)
         self.assertEqual(names, ALWAYS)
 
+    def test_arguments_are_in_the_profile_of_the_traced_step_where_they_are_asked_for(self):
+        def arguments_of(name):
+            with gzip.open(f"{self.folder}/rank-0.{name}.json.gz", "rt") as file:
+                events = json.load(file)["traceEvents"]
+            return [(event["args"].get("Input Dims"), event["args"].get("Input Strides"),
+                     event["args"].get("Input type")) for event in events if event["name"] == "aten::addmm"]
+
+        record(self.folder, NEEDED, shapes=True)
+        self.assertEqual(arguments_of("kineto"), [(
+            [[16], [4, 16], [16, 16], [], []], [[1], [16, 1], [1, 16], [], []],
+            ["float", "float", "float", "Scalar", "Scalar"])])
+        self.assertEqual(arguments_of("kineto_only"), [(None, None, None)])
+        record(self.folder, NEEDED)
+        self.assertEqual(arguments_of("kineto"), [(None, None, None)])
+
     def test_operators_on_threads_of_the_programs_own_are_in_the_profiles(self):
         model = torch.nn.Linear(16, 16)
 

@@ -54,9 +54,29 @@ bool Identity::can_be(const Wanted& wanted, SeenIndex index, std::int64_t now_ns
          tensors_.storage_of(index).freed_ns > now_ns;
 }
 
+Identity::Choice Identity::find_gradient(const Wanted& wanted, std::span<const SeenIndex> taken,
+                                         std::int64_t now_ns) const {
+  using Key = std::tuple<bool, bool, std::int64_t>;
+  Best<Key> best;
+  for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
+    const SeenTensor& tensor = tensors_[index];
+    if (tensor.in_backward && tensor.is_visible && can_be(wanted, index, now_ns)) {
+      best.offer(index, {contains(taken, index), tensor.used != 0,
+                         -static_cast<std::int64_t>(tensor.born)});
+    }
+  }
+  return best.choice();
+}
+
 Identity::Choice Identity::find(const Wanted& wanted, std::span<const Frame> frames,
                                 std::span<const SeenIndex> taken, std::int64_t now_ns,
                                 std::int64_t end_ns) const {
+  if (wanted.is_gradient) {
+    const Choice choice = find_gradient(wanted, taken, now_ns);
+    if (choice.tensor != kNotSeen) {
+      return choice;
+    }
+  }
   // Inside of an operator, or of a node of the backward pass: its own tensors.
   using ScopeKey = std::tuple<bool, int, std::int64_t>;
   const auto frame = std::find_if(frames.rbegin(), frames.rend(), [](const Frame& around) {

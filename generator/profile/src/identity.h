@@ -27,6 +27,7 @@ struct Wanted {
   et_schema::DType dtype = et_schema::DType::kUndefined;  ///< kUndefined: any
   std::string_view argument;                              ///< its name in the schema
   bool is_written = false;
+  bool is_gradient = false;  ///< what autograd hands to a node of the backward pass
 };
 
 /// How a tensor was told from others of its layout.
@@ -40,6 +41,7 @@ enum class Told : std::uint8_t {
 /// of that layout that live at this time:
 /// - inside of an operator, what its children made and nobody has read, then its own arguments in
 ///   their order;
+/// - of a label of the backward pass, the newest gradient that nobody has read;
 /// - in the backward pass, what this node's operators made, its gradients, and what the forward
 ///   operator of the same sequence number had (autograd saves from among them);
 /// - elsewhere what is freed right behind the call, then what is freed soonest, since Python keeps
@@ -59,6 +61,8 @@ class Identity {
                             std::int64_t end_ns) const;
 
  private:
+  [[nodiscard]] Choice find_gradient(const Wanted& wanted, std::span<const SeenIndex> taken,
+                                     std::int64_t now_ns) const;
   [[nodiscard]] bool can_be(const Wanted& wanted, SeenIndex index, std::int64_t now_ns) const;
 
   Tensors& tensors_;

@@ -133,9 +133,12 @@ class Maker {
                        std::span<const SeenIndex> taken) {
     Tensor& tensor = *call.recorded.tensors[position];
     const TensorRole& argument = call.role_of[position];
-    const Wanted wanted{tensor.sizes, tensor.strides,
+    const Wanted wanted{tensor.sizes,
+                        tensor.strides,
                         argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
-                        argument.name, argument.is_written};
+                        argument.name,
+                        argument.is_written,
+                        call.recorded.schema.empty() && is_in_backward(call, open)};
     if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
       uses_.push_back({&tensor, given});
       return given;
@@ -150,6 +153,10 @@ class Maker {
     }
     uses_.push_back({&tensor, choice.tensor});
     return choice.tensor;
+  }
+
+  static bool is_in_backward(const Call& call, std::span<const Frame> open) {
+    return call.is_backward || (!open.empty() && open.back().is_backward);
   }
 
   /// A communication knows the number of elements alone; the c10d operator around it has the

@@ -168,10 +168,13 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
     add_collectives(parse_collective_rows(file.data, file.name), rows);
   } else if (holds(file.data, "\"traceEvents\"")) {
     const et_schema::Profile profile =
-        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
+        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     merge(rows.overheads, observe(profile));
     rows.profiled.add(profile);
     rows.overlap.add(profile);
+    if (rows.on_profile) {
+      rows.on_profile(profile);
+    }
   } else {
     return false;
   }

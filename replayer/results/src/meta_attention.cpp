@@ -20,13 +20,52 @@ std::int64_t aligned(std::int64_t size, std::int64_t to) {
   return (size + to - 1) / to * to;
 }
 
-/// Kernels write [batch, sequence, heads, width].
+/// The efficient kernel writes [batch, sequence, heads, width].
 at::Tensor sequence_first(const at::Tensor& model, at::IntArrayRef sizes) {
   return at::empty_permuted(sizes, {0, 2, 1, 3}, model.options());
 }
-at::Tensor attended(const at::Tensor& query, const at::Tensor& value) {
-  return sequence_first(query, {query.size(0), query.size(1), query.size(2), value.size(3)});
+
+/// Like a tensor of other sizes: its dimensions in the same order.
+at::Tensor in_order_of(const at::Tensor& model, at::IntArrayRef sizes) {
+  if (model.sizes() == sizes) {
+    return like(model);
+  }
+  std::vector<std::int64_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](std::int64_t dim) { return model.stride(dim); });
+  return at::empty_permuted(sizes, order, model.options());
 }
+
+std::vector<std::int64_t> attended_sizes(const at::Tensor& query, const at::Tensor& value) {
+  std::vector<std::int64_t> sizes = query.sizes().vec();
+  TORCH_CHECK(sizes.size() >= 2, "attention of ", sizes.size(), " dimensions");
+  sizes.back() = value.size(-1);
+  return sizes;
+}
+
+/// The flash kernels lay out their result as the query, those of a CPU, too.
+at::Tensor attended(const at::Tensor& query, const at::Tensor& value) {
+  return in_order_of(query, attended_sizes(query, value));
+}
+
+/// Which kernel is chosen depends on the device and on settings: taken for the usual ones.
+MetaResults any_kernel(const MetaCall& call) {
+  const at::Tensor query = call.tensor("query");
+  const at::Tensor value = call.tensor("value");
+  const at::ScalarType dtype = query.scalar_type();
+  const bool drops = call.number("dropout_p") > 0;
+  const bool fuses =
+      query.dim() == 4 &&
+      (recorded_on_cpu() ? !drops && query.size(-1) == value.size(-1) : dtype != at::kDouble);
+  if (!fuses) {
+    return {sized(query, attended_sizes(query, value))};
+  }
+  const bool is_half = dtype == at::kHalf || dtype == at::kBFloat16;
+  const bool flashes = recorded_on_cpu() || (is_half && !call.has("attn_mask"));
+  return {flashes ? attended(query, value) : sequence_first(query, attended_sizes(query, value))};
+}
+
 at::Tensor number(const at::Tensor& model) {
   return sized(model, {}, at::kLong);
 }
@@ -57,24 +96,15 @@ MetaResults efficient(const MetaCall& call) {
   const at::Tensor query = call.tensor("query");
   const std::int64_t sums =
       call.flag("compute_log_sumexp") ? aligned(query.size(2), kSumsAligned) : 0;
-  return {attended(query, call.tensor("value")),
+  return {sequence_first(query, attended_sizes(query, call.tensor("value"))),
           sized(query, {query.size(0), query.size(1), sums}, at::kFloat), number(query),
           number(query)};
-}
-
-/// Like a tensor of other sizes: its dimensions in the same order.
-at::Tensor in_order_of(const at::Tensor& model, at::IntArrayRef sizes) {
-  std::vector<std::int64_t> order(sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](std::int64_t dim) { return model.stride(dim); });
-  return at::empty_permuted(sizes, order, model.options());
 }
 
 MetaResults cudnn(const MetaCall& call) {
   const at::Tensor query = call.tensor("query");
   const std::int64_t length = query.size(2);
-  return {in_order_of(query, {query.size(0), query.size(1), length, call.tensor("value").size(3)}),
+  return {attended(query, call.tensor("value")),
           sized(query, {query.size(0), query.size(1), length, 1}, at::kFloat),
           at::Tensor(),
           at::Tensor(),
@@ -108,7 +138,7 @@ MetaResults efficient_gradients(const MetaCall& call) {
   return results;
 }
 
-MetaResults cudnn_gradients(const MetaCall& call) {
+MetaResults gradients_alike(const MetaCall& call) {
   return {like(call.tensor("query")), like(call.tensor("key")), like(call.tensor("value"))};
 }
 
@@ -143,7 +173,7 @@ MetaResults efficient_kernel(const MetaCall& call) {
 }
 
 MetaResults kernel_gradients(const MetaCall& call) {
-  MetaResults results = cudnn_gradients(call);
+  MetaResults results = gradients_alike(call);
   if (call.results() > results.size()) {
     const at::Tensor bias = call.tensor("bias");
     results.emplace_back(bias.defined() ? bias_gradient(bias) : at::Tensor());
@@ -151,16 +181,16 @@ MetaResults kernel_gradients(const MetaCall& call) {
   return results;
 }
 
-constexpr std::array<MetaRow, 10> kRows = {
+constexpr std::array<MetaRow, 11> kRows = {
     {{"_scaled_dot_product_flash_attention", flash},
      {"_scaled_dot_product_flash_attention_for_cpu", flash_on_cpu},
      {"_scaled_dot_product_efficient_attention", efficient},
      {"_scaled_dot_product_cudnn_attention", cudnn},
-     {"_scaled_dot_product_flash_attention_backward "
-      "_scaled_dot_product_flash_attention_for_cpu_backward",
-      sequence_first_gradients},
+     {"scaled_dot_product_attention", any_kernel},
+     {"_scaled_dot_product_flash_attention_for_cpu_backward", sequence_first_gradients},
      {"_scaled_dot_product_efficient_attention_backward", efficient_gradients},
-     {"_scaled_dot_product_cudnn_attention_backward", cudnn_gradients},
+     {"_scaled_dot_product_flash_attention_backward _scaled_dot_product_cudnn_attention_backward",
+      gradients_alike},
      {"_flash_attention_forward", flash_kernel},
      {"_efficient_attention_forward", efficient_kernel},
      {"_flash_attention_backward _efficient_attention_backward", kernel_gradients}}};

@@ -113,6 +113,11 @@ std::int64_t MetaCall::integer(std::string_view name, std::int64_t otherwise) co
   return value != nullptr ? value->toInt() : otherwise;
 }
 
+double MetaCall::number(std::string_view name, double otherwise) const {
+  const c10::IValue* value = find(name);
+  return value != nullptr ? value->toScalar().toDouble() : otherwise;
+}
+
 bool MetaCall::flag(std::string_view name, bool otherwise) const {
   const c10::IValue* value = find(name);
   return value != nullptr ? value->toBool() : otherwise;

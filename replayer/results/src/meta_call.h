@@ -25,6 +25,7 @@ class MetaCall {
   [[nodiscard]] at::Tensor first() const;
   [[nodiscard]] std::vector<at::Tensor> tensors(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise = 0) const;
+  [[nodiscard]] double number(std::string_view name, double otherwise = 0) const;
   [[nodiscard]] bool flag(std::string_view name, bool otherwise = false) const;
   [[nodiscard]] bool has(std::string_view name) const;  ///< and it is not None
   [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const;

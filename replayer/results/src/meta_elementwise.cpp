@@ -110,7 +110,10 @@ MetaResults loss(const MetaCall& call) {
 
 MetaResults log_sigmoid(const MetaCall& call) {
   const at::Tensor self = call.tensor("self");
-  return {like(self), recorded_on_cpu() ? like(self) : sized(self, {0})};
+  if (recorded_on_cpu()) {
+    return {plain(self), plain(self)};
+  }
+  return {like(self), sized(self, {0})};
 }
 
 MetaResults dropout(const MetaCall& call) {
@@ -209,7 +212,9 @@ MetaResults padded(const MetaCall& call) {
   for (std::size_t i = 0; i + 1 < padding.size() && i / 2 < sizes.size(); i += 2) {
     sizes[sizes.size() - 1 - i / 2] += padding[i] + padding[i + 1];
   }
-  return {sized(self, sizes)};
+  const at::MemoryFormat order =
+      recorded_on_cpu() ? self.suggest_memory_format() : at::MemoryFormat::Contiguous;
+  return {at::empty(sizes, self.options().memory_format(order))};
 }
 
 MetaResults sampled(const MetaCall& call) {
@@ -248,7 +253,7 @@ MetaResults shuffled(const MetaCall& call) {
 constexpr std::array<MetaRow, 31> kRows = {
     {{"relu hardtanh hardswish logit rrelu_with_noise poisson binomial _standard_gamma flip "
       "_masked_scale native_dropout_backward _masked_softmax binary_cross_entropy_backward "
-      "linalg_matrix_exp",
+      "linalg_matrix_exp pin_memory _pin_memory",
       like_first},
      {"roll", plain_like_first},
      {"mse_loss_backward nll_loss2d_backward glu_backward reflection_pad2d_backward "

@@ -112,9 +112,10 @@ at::Tensor transformed(const at::Tensor& self, const std::vector<std::int64_t>& 
   for (std::int64_t& dim : dims) {
     dim = at::maybe_wrap_dim(dim, self.dim());
   }
+  std::ranges::sort(dims);
   std::vector<std::int64_t> order;
   for (std::int64_t dim = 0; dim < self.dim(); ++dim) {
-    if (std::ranges::find(dims, dim) == dims.end()) {
+    if (!std::ranges::binary_search(dims, dim)) {
       order.push_back(dim);
     }
   }
@@ -132,9 +133,7 @@ at::Tensor transformed(const at::Tensor& self, const std::vector<std::int64_t>& 
 
 MetaResults fourier(const MetaCall& call) {
   const at::Tensor self = call.tensor("self");
-  std::vector<std::int64_t> dims = call.integers("dim");
-  std::ranges::stable_sort(dims, {}, [&](std::int64_t dim) { return self.stride(dim); });
-  return {transformed(self, self.sizes().vec(), dims, self.scalar_type())};
+  return {transformed(self, self.sizes().vec(), call.integers("dim"), self.scalar_type())};
 }
 
 MetaResults fourier_of_real(const MetaCall& call) {
@@ -146,8 +145,7 @@ MetaResults fourier_of_real(const MetaCall& call) {
   if (call.flag("onesided")) {
     sizes[last] = sizes[last] / 2 + 1;
   }
-  const at::ScalarType dtype = c10::toComplexType(self.scalar_type());
-  return {recorded_on_cpu() ? sized(self, sizes, dtype) : transformed(self, sizes, dims, dtype)};
+  return {transformed(self, sizes, dims, c10::toComplexType(self.scalar_type()))};
 }
 
 MetaResults real_of_fourier(const MetaCall& call) {

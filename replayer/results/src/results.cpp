@@ -37,8 +37,6 @@ using et_schema::SlotId;
 
 const c10::Device kNoMemory(c10::kMeta);
 const c10::Device kMemory(c10::kCPU);
-/// What the inputs of a call may hold that is tried with memory.
-constexpr std::int64_t kMostTriedBytes = std::int64_t{16} << 20U;
 
 /// The tensors of one call: each occurrence of a slot is one, and an undefined tensor, too.
 class InputTensors {
@@ -218,12 +216,20 @@ CallResults unknown(std::string why) {
 
 constexpr const char* kOnContent = "they depend on what its tensors hold";
 
-/// LibTorch's message for an operator without a kernel names that one, which a composite operator
-/// may have called.
-std::string name_in(const std::string& message) {
+/// The operator without a kernel that LibTorch's message names, which may be one that a composite
+/// operator called; empty where the message is about something else.
+std::string without_kernel(const c10::Error& error) {
+  const std::string message = first_line(error.what_without_backtrace());
   const std::size_t begin = message.find("aten::");
-  const std::size_t end = message.find(": attempted to run", begin);
-  return begin == 0 && end != std::string::npos ? message.substr(0, end) : "";
+  const std::size_t end = message.find_first_of(":' ", begin == std::string::npos ? 0 : begin + 6);
+  const bool is_missing = dynamic_cast<const c10::NotImplementedError*>(&error) != nullptr;
+  return is_missing && begin != std::string::npos ? message.substr(begin, end - begin) : "";
+}
+
+std::string reason_of(const c10::Error& error) {
+  const std::string missing = without_kernel(error);
+  return missing.empty() ? first_line(error.what_without_backtrace())
+                         : missing + " has no kernel for tensors without memory";
 }
 
 bool depends_on_content(std::string_view op) {
@@ -237,9 +243,10 @@ bool depends_on_content(std::string_view op) {
 /// A call, tried one way after the other.
 class Trial {
  public:
-  Trial(const Program& program, const Instruction& instruction)
+  Trial(const Program& program, const Instruction& instruction, std::int64_t most_tried_bytes)
       : program_(program),
         instruction_(instruction),
+        most_tried_bytes_(most_tried_bytes),
         inputs_(program, kNoMemory),
         arguments_(inputs_.take(instruction.args)) {}
 
@@ -264,9 +271,9 @@ class Trial {
       if (std::optional<CallResults> written = written_inputs(*found.match)) {
         return *std::move(written);
       }
-      return with_memory(*found.match, first_line(error.what_without_backtrace()));
+      return with_memory(*found.match, error);
     } catch (const c10::Error& error) {
-      return with_memory(*found.match, first_line(error.what_without_backtrace()));
+      return with_memory(*found.match, error);
     }
   }
 
@@ -314,13 +321,12 @@ class Trial {
 
   /// Small calls are made with memory where they cannot be without: once with zeros, once with ones
   /// in it, since results that depend on what tensors hold are not known.
-  CallResults with_memory(const OperatorMatch& match, const std::string& why) const {
-    const std::string missing = name_in(why);
-    if (depends_on_content(instruction_.name) || depends_on_content(missing)) {
+  CallResults with_memory(const OperatorMatch& match, const c10::Error& error) const {
+    if (depends_on_content(instruction_.name) || depends_on_content(without_kernel(error))) {
       return unknown(kOnContent);
     }
     if (!fits_in_memory() || !match.handle.schema().name().starts_with("aten::")) {
-      return unknown(missing.empty() ? why : missing + " has no rule for tensors without memory");
+      return unknown(reason_of(error));
     }
     std::optional<CallResults> first;
     for (const int content : {0, 1}) {
@@ -338,7 +344,7 @@ class Trial {
     for (const at::Tensor& tensor : inputs_.all()) {
       bytes += tensor.defined() ? static_cast<std::int64_t>(tensor.storage().nbytes()) : 0;
     }
-    return bytes <= kMostTriedBytes;
+    return bytes <= most_tried_bytes_;
   }
 
   CallResults called_with(const OperatorMatch& match, int content) const {
@@ -354,24 +360,26 @@ class Trial {
       match.handle.callBoxed(stack);
       return describe_results(stack, inputs.all());
     } catch (const c10::Error& error) {
-      return unknown(first_line(error.what_without_backtrace()));
+      return unknown(reason_of(error));
     }
   }
 
   const Program& program_;
   const Instruction& instruction_;
+  std::int64_t most_tried_bytes_;
   InputTensors inputs_;
   std::vector<Argument> arguments_;
 };
 
 }  // namespace
 
-CallResults results_of(const Program& program, const Instruction& instruction) {
+CallResults results_of(const Program& program, const Instruction& instruction,
+                       std::int64_t most_tried_bytes) {
   register_meta_rows();
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::NoGradGuard no_gradients;
   try {
-    return Trial(program, instruction).run();
+    return Trial(program, instruction, most_tried_bytes).run();
   } catch (const BoxFailure& failure) {
     return unknown(failure.reason);
   } catch (const c10::Error& error) {

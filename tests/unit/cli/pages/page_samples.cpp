@@ -10,6 +10,7 @@
 #include "pages/comparison/comparison_page.h"
 #include "pages/plots/plots.h"
 #include "pages/plots/series.h"
+#include "pages/prediction/anchored_page.h"
 #include "pages/report/report_page.h"
 #include "report_samples.h"
 
@@ -137,7 +138,39 @@ Page comparison_sample(const Words& words) {
       sample_row(words, RowKind::kGap, "", 10, 10.125, Verdict::kUnsure),
       sample_row(words, RowKind::kOperator, "aten::mm", 60, 66.5, Verdict::kSlower),
       sample_row(words, RowKind::kCollective, "allreduce", 3, 3.0625, Verdict::kUnsure)};
-  return comparison_page(comparison, {sample_run(words, 1)}, {sample_run(words, 1.1)}, 15);
+  const auto step = [&words](double ms) {
+    return comparer::DeviceStep{
+        words.of("step.json.gz"),
+        words.of("a card"),
+        5,
+        ms,
+        {{words.of("aten::mm"), words.of("matmul"), words.of("gemm"), 2, ms}}};
+  };
+  return comparison_page(comparison, {sample_run(words, 1)}, {sample_run(words, 1.1)}, 15,
+                         comparer::DeviceSides{step(1), step(2)});
+}
+
+/// In the form of `predict --from-profile --format json`.
+Page anchored_sample(const Words& words) {
+  const nlohmann::ordered_json figures = {
+      {"kernels", 2.0}, {"recorded_ms", 0.5}, {"ms", 0.75},         {"low_ms", 0.5},
+      {"high_ms", 1.0}, {"ratio", 1.5},       {"roofline_ms", 0.25}};
+  nlohmann::ordered_json of_class = {{"class", words.of("matmul")}};
+  of_class.update(figures);
+  nlohmann::ordered_json of_call = {{"operator", words.of("aten::mm float32[2,2]")}};
+  of_call.update(figures);
+  of_call["kernel"] = words.of("gemm");
+  return anchored_page({{"profile", words.of("step.json.gz")},
+                        {"from_card", words.of("H100")},
+                        {"card", words.of("MI300X")},
+                        {"steps", 2},
+                        {"has_arguments", false},
+                        {"device", figures},
+                        {"host", {{"step_ms", 5.0}, {"device_busy_ms", 0.5}, {"device_idle", 0.9}}},
+                        {"parts", {{{"name", "not the card's"}, {"ms", 0.75}, {"share", 1.0}}}},
+                        {"classes", nlohmann::ordered_json::array({of_class})},
+                        {"calls", nlohmann::ordered_json::array({of_call})}},
+                       15);
 }
 
 Timeline two_ranks(const Words& words) {
@@ -358,6 +391,7 @@ std::vector<NamedPage> sample_pages(const Words& words) {
   return {{"report.html", report_page(sample_job(words))},
           {"comparison.html", comparison_sample(words)},
           {"timeline.html", timeline_sample(words)},
+          {"anchored.html", anchored_sample(words)},
           {"prediction.html", prediction_page(sample_prediction(words), two_ranks(words), {})},
           {"fleet.html", fleet_page(sample_fleet(words, 40))},
           {"benchmark.html", benchmark_page(sample_benchmark(words))},

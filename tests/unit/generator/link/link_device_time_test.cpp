@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "generator/link/device.h"
 #include "et_schema/kineto/profile_files.h"
@@ -286,10 +287,32 @@ TEST(KernelTimes, AddUpToAllDeviceTimeOfRealProfiles) {
       count += kernel.count;
     }
     EXPECT_EQ(sum, all_device_ns(profile)) << name;
+    std::set<std::uint32_t> events;
+    std::size_t listed = 0;
+    for (const DeviceCall& call : device_calls(profile)) {
+      events.insert(call.events.begin(), call.events.end());
+      listed += call.events.size();
+    }
+    EXPECT_EQ(listed, count) << name;
+    EXPECT_EQ(events.size(), count) << name << ": each once";
     EXPECT_EQ(count, std::ranges::count_if(profile.events, et_schema::is_device_work)) << name;
     ++profiles;
   }
   EXPECT_GE(profiles, 15U);
+}
+
+TEST(DeviceCalls, AreThoseThatDevicesOfTwoMakersShare) {
+  const auto names = [](const std::string& name) {
+    const Profile profile = one_profile(std::string(kProfiles) + "/" + name + ".json.gz");
+    std::set<std::string> found;
+    for (const DeviceCall& call : device_calls(profile)) {
+      found.insert(call.call == nullptr ? "" : std::string(call.call->name));
+    }
+    return found;
+  };
+  EXPECT_EQ(names("vit_h100"), names("vit_mi300x")) << "conv2d, not cudnn_ or miopen_convolution";
+  EXPECT_TRUE(names("vit_h100").contains("aten::conv2d"));
+  EXPECT_TRUE(names("vit_h100").contains("aten::scaled_dot_product_attention"));
 }
 
 TEST(KernelTimes, KnowKernelsOfCudaAndRocmByTheirNames) {

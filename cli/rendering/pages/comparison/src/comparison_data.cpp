@@ -110,7 +110,8 @@ Json head_of(const Comparison& comparison, const std::vector<Run>& a, const std:
 }  // namespace
 
 Json comparison_json(const Comparison& comparison, const std::vector<Run>& a,
-                     const std::vector<Run>& b) {
+                     const std::vector<Run>& b,
+                     const std::optional<comparer::DeviceSides>& devices) {
   Json rows = Json::array();
   for (const Row& row : comparison.rows) {
     rows.push_back({{"kind", kind_name(row.kind)},
@@ -129,17 +130,21 @@ Json comparison_json(const Comparison& comparison, const std::vector<Run>& a,
   }
   Json json = head_of(comparison, a, b);
   json["rows"] = std::move(rows);
+  if (devices) {
+    json["device"] = device_json(*devices);
+  }
   return json;
 }
 
 std::string comparison_csv(const Comparison& comparison, const std::vector<Run>& a,
-                           const std::vector<Run>& b) {
+                           const std::vector<Run>& b,
+                           const std::optional<comparer::DeviceSides>& devices) {
   std::vector<cli::TableColumn> columns;
   for (const CsvColumn& column : kCsvColumns) {
     columns.push_back({column.title});
   }
   cli::TextTable table(columns);
-  Json json = comparison_json(comparison, a, b);
+  Json json = comparison_json(comparison, a, b, devices);
   for (const Json& row : json.at("rows")) {
     std::vector<std::string> cells;
     for (const CsvColumn& column : kCsvColumns) {

@@ -167,8 +167,9 @@ Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
 }  // namespace
 
 Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
-                     const std::vector<Run>& b, std::size_t top) {
-  const Json json = comparison_json(comparison, a, b);
+                     const std::vector<Run>& b, std::size_t top,
+                     const std::optional<comparer::DeviceSides>& devices) {
+  const Json json = comparison_json(comparison, a, b, devices);
   Page page;
   const std::string& benchmark = b.empty() ? std::string() : b.front().environment.benchmark;
   page.title = benchmark.empty() ? "B held against A" : benchmark + ": B held against A";
@@ -183,6 +184,9 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
   page.sections = {runs_section(a, b), environment_section(comparison)};
   const std::vector<Section> rows = rows_sections(comparison, top, iteration_times(a, b));
   page.sections.insert(page.sections.begin(), rows.begin(), rows.end());
+  if (devices) {
+    add_device_sections(json, top, page);
+  }
   page.data = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   page.data_name = "comparison.json";
   page.footer = "Made by Understudy's compare.";

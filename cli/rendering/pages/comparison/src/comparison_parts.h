@@ -2,18 +2,26 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "comparer/compare.h"
+#include "comparer/device_work.h"
 #include "pages/html/page.h"
 
 namespace understudy::pages {
 
 /// docs/formats.md, "compare --format json".
-[[nodiscard]] nlohmann::ordered_json comparison_json(const comparer::Comparison& comparison,
-                                                     const std::vector<comparer::Run>& a,
-                                                     const std::vector<comparer::Run>& b);
+[[nodiscard]] nlohmann::ordered_json comparison_json(
+    const comparer::Comparison& comparison, const std::vector<comparer::Run>& a,
+    const std::vector<comparer::Run>& b, const std::optional<comparer::DeviceSides>& devices);
+
+/// The part "device" of it.
+[[nodiscard]] nlohmann::ordered_json device_json(const comparer::DeviceSides& devices);
+
+/// Puts what `json`, with such a part, tells in front of the page's sections and findings.
+void add_device_sections(const nlohmann::ordered_json& json, std::size_t top, Page& page);
 
 /// What is slower, faster, shown to be the same, unsure.
 [[nodiscard]] std::string verdict_sentence(const comparer::Comparison& comparison);

@@ -29,6 +29,18 @@ struct KernelTime {
   std::int64_t device_ns = 0;
 };
 
+/// An operator's call, and what it launched. Of several operators of one class that lie in each
+/// other (conv2d, cudnn_convolution; linear, addmm) the outermost, which other devices and releases
+/// call by the same name; the innermost where the outer ones show another element type (autocast).
+struct DeviceCall {
+  const et_schema::KinetoEvent* call = nullptr;  ///< null: no operator was open
+  LaunchedBy by = LaunchedBy::kNothing;
+  std::vector<std::uint32_t> events;  ///< positions in Profile::events
+};
+
+/// All device events of the profile, each once, in the order of their calls' first ones.
+[[nodiscard]] std::vector<DeviceCall> device_calls(const et_schema::Profile& profile);
+
 /// All kernels, copies and fills of the profile, each once: Σ device_ns is its whole device time.
 /// Longest first. The views are of `profile`. n log n in the events.
 [[nodiscard]] std::vector<KernelTime> kernel_times(const et_schema::Profile& profile);

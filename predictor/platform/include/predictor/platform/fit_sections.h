@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "et_schema/kineto/kineto.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/support/input_files.h"
 #include "predictor/collectives/profiled_calls.h"
@@ -27,6 +29,8 @@ struct SectionRows {
   std::vector<EmbeddingRow> embeddings;
   OverheadSamples overheads;  ///< of profiles, whose hosts are Python's
   std::map<std::string, std::uint64_t> left_out;
+  /// Sees each profile once more, with operators' arguments; none: nobody does.
+  std::function<void(const et_schema::Profile&)> on_profile;
   [[nodiscard]] bool empty() const;
 };
 

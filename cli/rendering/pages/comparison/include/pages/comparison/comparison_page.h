@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "comparer/compare.h"
+#include "comparer/device_work.h"
 #include "pages/html/page.h"
 
 namespace understudy::pages {
@@ -12,14 +14,17 @@ namespace understudy::pages {
 /// Runs B held against runs A as a document: verdict, what would make it surer, iteration times of
 /// both, ratios by class with their intervals, operators and collectives, what differs in the
 /// environment. Its data is the comparison's JSON (docs/formats.md, "compare --format json").
-/// `top`: most operators that a text shows.
+/// `top`: most operators that a text shows. `devices`: of two profiles, what their devices did,
+/// which then comes first.
 [[nodiscard]] Page comparison_page(const comparer::Comparison& comparison,
                                    const std::vector<comparer::Run>& a,
-                                   const std::vector<comparer::Run>& b, std::size_t top);
+                                   const std::vector<comparer::Run>& b, std::size_t top,
+                                   const std::optional<comparer::DeviceSides>& devices = {});
 
 /// One row a line, then all other figures of the JSON, in the column `value`.
 [[nodiscard]] std::string comparison_csv(const comparer::Comparison& comparison,
                                          const std::vector<comparer::Run>& a,
-                                         const std::vector<comparer::Run>& b);
+                                         const std::vector<comparer::Run>& b,
+                                         const std::optional<comparer::DeviceSides>& devices = {});
 
 }  // namespace understudy::pages

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "generator/link/device_time.h"
+#include "predictor/calls/call.h"
+
+namespace understudy::cli {
+
+/// Device events of one name that calls alike launched.
+struct ProfiledKernel {
+  std::string name;
+  std::string kernel_class;    ///< et_schema::kernel_class()
+  std::uint64_t count = 0;     ///< in all calls
+  double ns = 0;               ///< of all of them
+  double blocks = 0;           ///< of threads, in one of them; 0: not told
+  bool crosses_hosts = false;  ///< copies from or to a host, communication
+};
+
+/// Calls of one operator with arguments of the same sizes and types, and what they launched.
+struct ProfiledCall {
+  /// Results as add_assumed_results() has them; without a name where no operator was open, without
+  /// arguments where none are told.
+  predictor::OperatorCall call;
+  generator::LaunchedBy by = generator::LaunchedBy::kNothing;
+  std::vector<double> times_ns;  ///< on the device, of each call
+  std::vector<ProfiledKernel> kernels;
+  [[nodiscard]] double total_ns() const;
+  [[nodiscard]] std::uint64_t kernel_count() const;
+  /// "aten::linear bfloat16[8,512] …"; of what no operator launched how it was launched.
+  [[nodiscard]] std::string key() const;
+};
+
+/// The device's side of a profile.
+struct ProfiledDevice {
+  std::string file;
+  std::string device;               ///< its name; empty: not told
+  std::uint64_t steps = 1;          ///< marked by ProfilerStep#; without marks the profile is one
+  double host_ns = 0;               ///< from the start of the first step to the end of the last one
+  double busy_ns = 0;               ///< in which anything ran on the device
+  std::vector<ProfiledCall> calls;  ///< longest first
+  [[nodiscard]] double device_ns() const;
+  [[nodiscard]] std::uint64_t kernel_count() const;
+  [[nodiscard]] bool has_layouts() const;  ///< whether any operator tells its arguments
+};
+
+/// Of a profile that was read with KinetoDetail::kArguments. Throws Error (bad input): without
+/// device events.
+[[nodiscard]] ProfiledDevice profiled_device(const et_schema::Profile& profile);
+
+/// The only profile of a file. Throws Error: bad input, if it is something else, and as above.
+[[nodiscard]] ProfiledDevice read_profiled_device(const std::string& path);
+
+/// A row for each call, as calibrate's models are fitted to; of operators whose arguments are told,
+/// and which ran on a device alone.
+[[nodiscard]] std::vector<predictor::MeasuredCall> measured_calls(const ProfiledDevice& device);
+
+}  // namespace understudy::cli

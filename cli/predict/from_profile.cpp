@@ -1,0 +1,225 @@
+#include "predict/from_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/output.h"
+#include "common/output_path.h"
+#include "common/progress.h"
+#include "common/run_main.h"
+#include "compile/profiled_device.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+#include "pages/prediction/anchored_page.h"
+#include "predictor/calls/known_cards.h"
+#include "predictor/operators/anchored.h"
+
+namespace understudy::cli {
+namespace {
+
+using Document = nlohmann::ordered_json;
+using predictor::Card;
+using predictor::TimeParts;
+
+constexpr double kNsPerPredictedMs = 1e6;
+
+/// A group of kernels, recorded and predicted; times of all steps.
+struct Sums {
+  std::string name;
+  double kernels = 0;
+  double recorded_ns = 0;
+  double roofline_ns = 0;
+  TimeParts parts = {};
+};
+
+/// Longest first.
+using Groups = std::vector<Sums>;
+
+void add(const Sums& sums, Groups& groups) {
+  auto group = std::ranges::find(groups, sums.name, &Sums::name);
+  if (group == groups.end()) {
+    group = groups.insert(groups.end(), Sums{sums.name});
+  }
+  group->kernels += sums.kernels;
+  group->recorded_ns += sums.recorded_ns;
+  group->roofline_ns += sums.roofline_ns;
+  group->parts += sums.parts;
+}
+
+TimeParts times(TimeParts parts, double factor) {
+  for (double& ns : parts.ns) {
+    ns *= factor;
+  }
+  return parts;
+}
+
+/// What all calls alike take on the other card, by the classes of their kernels: each has the share
+/// of a call that it had when it was recorded.
+Groups anchored_classes(const ProfiledCall& call, const Card& here, const Card& there) {
+  const auto calls = static_cast<double>(call.times_ns.size());
+  predictor::RecordedKernels on_card{.call = call.call};
+  predictor::RecordedKernels crossing{.call = call.call, .crosses_hosts = true};
+  on_card.kernels = 0;
+  double longest_ns = -1;
+  for (const ProfiledKernel& kernel : call.kernels) {
+    (kernel.crosses_hosts ? crossing : on_card).ns += kernel.ns / calls;
+    if (!kernel.crosses_hosts) {
+      on_card.kernels += static_cast<double>(kernel.count) / calls;
+      if (kernel.ns > longest_ns) {
+        longest_ns = kernel.ns;
+        on_card.kernel_class = kernel.kernel_class;
+        on_card.blocks = kernel.blocks;
+      }
+    }
+  }
+  const TimeParts there_parts = predictor::anchored_time(on_card, here, there);
+  const TimeParts crossing_parts = predictor::anchored_time(crossing, here, there);
+  const double roofline_ns = predictor::roofline_bound_ns(call.call, there);
+  Groups classes;
+  for (const ProfiledKernel& kernel : call.kernels) {
+    const predictor::RecordedKernels& all = kernel.crosses_hosts ? crossing : on_card;
+    const double share = all.ns > 0 ? kernel.ns / all.ns : 0;
+    add({kernel.kernel_class, static_cast<double>(kernel.count), kernel.ns,
+         kernel.crosses_hosts ? kernel.ns : roofline_ns * share,
+         times(kernel.crosses_hosts ? crossing_parts : there_parts, share)},
+        classes);
+  }
+  return classes;
+}
+
+struct Predicted {
+  Sums all;
+  Groups classes;
+  std::vector<std::pair<const ProfiledCall*, Sums>> calls;
+};
+
+Predicted predict_calls(const ProfiledDevice& device, const Card& here, const Card& there) {
+  Predicted predicted;
+  for (const ProfiledCall& call : device.calls) {
+    Sums of_call{call.key()};
+    for (const Sums& sums : anchored_classes(call, here, there)) {
+      add(sums, predicted.classes);
+      of_call.kernels += sums.kernels;
+      of_call.recorded_ns += sums.recorded_ns;
+      of_call.roofline_ns += sums.roofline_ns;
+      of_call.parts += sums.parts;
+    }
+    predicted.all.kernels += of_call.kernels;
+    predicted.all.recorded_ns += of_call.recorded_ns;
+    predicted.all.roofline_ns += of_call.roofline_ns;
+    predicted.all.parts += of_call.parts;
+    predicted.calls.emplace_back(&call, std::move(of_call));
+  }
+  std::ranges::stable_sort(predicted.classes, std::ranges::greater{}, &Sums::recorded_ns);
+  return predicted;
+}
+
+/// Figures of one step.
+Document figures_of(const Sums& sums, double steps) {
+  const double ns = sums.parts.total_ns();
+  const double width_ns = sums.parts.half_width_ns();
+  const double ms = 1 / (steps * kNsPerPredictedMs);
+  return {{"kernels", sums.kernels / steps},
+          {"recorded_ms", sums.recorded_ns * ms},
+          {"ms", ns * ms},
+          {"low_ms", std::max(ns - width_ns, 0.0) * ms},
+          {"high_ms", (ns + width_ns) * ms},
+          {"ratio", sums.recorded_ns > 0 ? ns / sums.recorded_ns : 0},
+          {"roofline_ms", sums.roofline_ns > 0 ? Document(sums.roofline_ns * ms) : Document()}};
+}
+
+Document named(const char* key, const std::string& name, Document figures) {
+  Document row = {{key, name}};
+  row.update(figures);
+  return row;
+}
+
+Document document_of(const ProfiledDevice& device, const Predicted& predicted, const Card& here,
+                     const Card& there) {
+  const auto steps = static_cast<double>(device.steps);
+  const double ms = 1 / (steps * kNsPerPredictedMs);
+  Document parts = Document::array();
+  constexpr std::array<const char*, predictor::kTimeParts> kParts = {
+      "floors", "latency", "products", "memory", "unknown work", "not the card's"};
+  for (std::size_t i = 0; i < kParts.size(); ++i) {
+    const double ns = predicted.all.parts.ns[i];
+    parts.push_back({{"name", kParts[i]},
+                     {"ms", ns * ms},
+                     {"share", ns / std::max(predicted.all.parts.total_ns(), 1.0)}});
+  }
+  Document classes = Document::array();
+  for (const Sums& sums : predicted.classes) {
+    classes.push_back(named("class", sums.name, figures_of(sums, steps)));
+  }
+  Document calls = Document::array();
+  for (const auto& [call, sums] : predicted.calls) {
+    Document row = named("operator", sums.name, figures_of(sums, steps));
+    row["calls"] = static_cast<double>(call->times_ns.size()) / steps;
+    row["kernel"] = std::ranges::max_element(call->kernels, {}, &ProfiledKernel::ns)->name;
+    calls.push_back(std::move(row));
+  }
+  return {{"format", "understudy-anchored-prediction"},
+          {"version", 1},
+          {"profile", device.file},
+          {"from_card", here.name},
+          {"card", there.name},
+          {"steps", device.steps},
+          {"has_arguments", device.has_layouts()},
+          {"device", figures_of(predicted.all, steps)},
+          {"host",
+           {{"step_ms", device.host_ns * ms},
+            {"device_busy_ms", device.busy_ns * ms},
+            {"device_idle", std::max(1 - device.busy_ns / std::max(device.host_ns, 1.0), 0.0)}}},
+          {"parts", std::move(parts)},
+          {"classes", std::move(classes)},
+          {"calls", std::move(calls)}};
+}
+
+Card recorded_card(const FromProfileArguments& arguments, const ProfiledDevice& device) {
+  if (!arguments.from_card.empty()) {
+    return predictor::card_named(arguments.from_card, "--from-card");
+  }
+  if (const Card* const known = predictor::find_known_card(device.device)) {
+    return *known;
+  }
+  throw et_schema::usage_error(
+      "the profile does not tell which card it is of",
+      {.file = device.file,
+       .field = "deviceProperties",
+       .expected = "the name of a known card",
+       .got = device.device.empty() ? "none" : device.device,
+       .hint = "say it with --from-card: a name, such as H100, or a card's JSON file"});
+}
+
+}  // namespace
+
+int predict_from_profile(const FromProfileArguments& arguments) {
+  if (!arguments.report.empty()) {
+    refuse_output(arguments.report, {arguments.profile, arguments.card, arguments.from_card},
+                  "--report");
+  }
+  Progress progress;
+  if (arguments.quiet) {
+    progress.silence();
+  }
+  const Card there = predictor::card_named(arguments.card, "--card");
+  progress.show("reading");
+  const ProfiledDevice device = read_profiled_device(arguments.profile);
+  const Card here = recorded_card(arguments, device);
+  const Document document = document_of(device, predict_calls(device, here, there), here, there);
+  progress.clear();
+  const pages::Page page = pages::anchored_page(document, arguments.top);
+  if (!arguments.report.empty()) {
+    et_schema::write_file_atomically(arguments.report, page.data);
+  }
+  if (!arguments.quiet || arguments.report.empty()) {
+    print_output(pages::written(page, arguments.format));
+  }
+  return kStatusOk;
+}
+
+}  // namespace understudy::cli

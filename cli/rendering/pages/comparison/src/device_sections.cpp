@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "common/figures.h"
+#include "comparison_parts.h"
+#include "pages/html/from_json.h"
+
+namespace understudy::pages {
+namespace {
+
+using comparer::DeviceRow;
+using comparer::DeviceStep;
+using Json = nlohmann::ordered_json;
+
+/// Names of kernels fill screens; the data has them whole.
+constexpr std::size_t kMostOfName = 70;
+
+Json row_json(const DeviceRow& row) {
+  const bool is_shared = row.a_ms && row.b_ms;
+  Json json = {{"name", row.name}};
+  if (!row.call.empty()) {
+    json["operator"] = row.call;
+  }
+  json["a_ms"] = row.a_ms ? Json(*row.a_ms) : Json();
+  json["b_ms"] = row.b_ms ? Json(*row.b_ms) : Json();
+  json["change_ms"] = row.change_ms();
+  json["ratio"] = is_shared && *row.a_ms > 0 ? Json(*row.b_ms / *row.a_ms) : Json();
+  json["a_launches"] = row.a_launches;
+  json["b_launches"] = row.b_launches;
+  json["on"] = is_shared ? "both" : row.a_ms ? "A only" : "B only";
+  return json;
+}
+
+Json rows_json(const std::vector<DeviceRow>& rows) {
+  Json list = Json::array();
+  for (const DeviceRow& row : rows) {
+    list.push_back(row_json(row));
+  }
+  return list;
+}
+
+Json side_json(const DeviceStep& step) {
+  return {{"file", step.file},
+          {"device", step.device},
+          {"step_ms", step.step_ms},
+          {"busy_ms", step.busy_ms},
+          {"idle", step.step_ms > 0 ? std::max(1 - step.busy_ms / step.step_ms, 0.0) : 0}};
+}
+
+std::vector<Column> columns_of(const char* title) {
+  return {{"A ms", CellKind::kFigure, "a_ms"},
+          {"B ms", CellKind::kFigure, "b_ms"},
+          {"change ms", CellKind::kChange, "change_ms"},
+          {"B ÷ A", CellKind::kRatio, "ratio"},
+          {"launches A", CellKind::kFigure, "a_launches"},
+          {"B", CellKind::kFigure, "b_launches"},
+          {title, CellKind::kText, "name"},
+          {"on", CellKind::kText, "on"}};
+}
+
+Table table_of(const Json& json, const char* id, const char* caption, const char* title,
+               const char* at) {
+  return table_at(json, {.id = id, .caption = caption, .columns = columns_of(title), .at = at});
+}
+
+void cut_names(Table& table) {
+  for (std::vector<Cell>& row : table.rows) {
+    for (Cell& cell : row) {
+      auto* const text = std::get_if<std::string>(&cell);
+      if (text != nullptr && text->size() > kMostOfName) {
+        *text = text->substr(0, kMostOfName - 3) + "...";
+      }
+    }
+  }
+}
+
+std::string device_sentence(const Json& device) {
+  const Json& all = device.at("all");
+  const Json& shared = device.at("shared");
+  const double a_ms = all.at("a_ms").get<double>();
+  const double b_ms = all.at("b_ms").get<double>();
+  const auto name = [](const Json& side, const char* otherwise) {
+    const auto text = side.at("device").get<std::string>();
+    return text.empty() ? std::string(otherwise) : text;
+  };
+  return fmt::format(
+      "A step takes {} ms of device time on {}, {} ms on {}: {:.3f} times as long. Operators on "
+      "both sides are {} of it on A, {} on B.",
+      cli::figure_text(a_ms), name(device.at("a"), "A"), cli::figure_text(b_ms),
+      name(device.at("b"), "B"), b_ms / a_ms,
+      cli::share_text(shared.at("a_ms").get<double>() / a_ms),
+      cli::share_text(shared.at("b_ms").get<double>() / b_ms));
+}
+
+}  // namespace
+
+Json device_json(const comparer::DeviceSides& devices) {
+  const comparer::DeviceComparison comparison = compare_devices(devices.a, devices.b);
+  return {{"a", side_json(devices.a)},
+          {"b", side_json(devices.b)},
+          {"all", row_json(comparison.all)},
+          {"shared", row_json(comparison.shared)},
+          {"classes", rows_json(comparison.classes)},
+          {"operators", rows_json(comparison.calls)},
+          {"kernels", rows_json(comparison.kernels)}};
+}
+
+void add_device_sections(const Json& json, std::size_t top, Page& page) {
+  Table sides{
+      .id = "device-table",
+      .caption = "Steps and devices",
+      .columns = {{"", CellKind::kText}, {"A", CellKind::kFigure}, {"B", CellKind::kFigure}}};
+  const Json& device = json.at("device");
+  for (const auto& [title, key, kind] :
+       {std::tuple("device time, ms", "/all", "_ms"), std::tuple("launches", "/all", "_launches"),
+        std::tuple("device busy, ms", "", "/busy_ms"),
+        std::tuple("step with its host, ms", "", "/step_ms"),
+        std::tuple("device idle, of 1", "", "/idle")}) {
+    std::vector<Cell>& row = sides.rows.emplace_back();
+    row.emplace_back(std::string(title));
+    for (const char* const side : {"a", "b"}) {
+      const std::string at = fmt::format("{}/{}{}", key, side, kind);
+      row.push_back(cell_of(device.at(Json::json_pointer(at))));
+    }
+  }
+  Table classes = table_of(json, "device-class-table", "Device time by class of kernel, by change",
+                           "class", "/device/classes");
+  Table calls = table_of(json, "device-operator-table", "Device time by operator, by change",
+                         "operator", "/device/operators");
+  Table kernels = table_of(json, "device-kernel-table",
+                           "Kernels below their operators, by change: makers name them differently",
+                           "kernel", "/device/kernels");
+  kernels.columns.insert(kernels.columns.begin() + 6, {"operator", CellKind::kText, "operator"});
+  kernels = table_at(json, {kernels.id, kernels.caption, kernels.columns, {}, kernels.at});
+  calls.shown_in_text = kernels.shown_in_text = top;
+  cut_names(calls);
+  cut_names(kernels);
+  const Section section{"device", "On the device", {sides, classes, calls, kernels}};
+  page.sections.insert(page.sections.begin(), section);
+  page.findings.insert(page.findings.begin(), device_sentence(device));
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,139 @@
+#include "pages/prediction/anchored_page.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/figures.h"
+#include "pages/html/from_json.h"
+
+namespace understudy::pages {
+namespace {
+
+using cli::figure_text;
+using Json = nlohmann::ordered_json;
+
+/// Below this the host had work ready for the device.
+constexpr double kIdleOfHostBound = 0.1;
+constexpr double kMuch = 0.05;
+
+std::string text_at(const Json& document, const char* at) {
+  return document.at(Json::json_pointer(at)).get<std::string>();
+}
+
+double number_at(const Json& document, const char* at) {
+  return document.at(Json::json_pointer(at)).get<double>();
+}
+
+std::string anchored_verdict(const Json& document) {
+  return fmt::format(
+      "A step's work on {} would take {} ms of device time, 90 % within {} to {}: {:.3f} times the "
+      "{} ms on {}; nobody ran this.",
+      text_at(document, "/card"), figure_text(number_at(document, "/device/ms")),
+      figure_text(number_at(document, "/device/low_ms")),
+      figure_text(number_at(document, "/device/high_ms")), number_at(document, "/device/ratio"),
+      figure_text(number_at(document, "/device/recorded_ms")), text_at(document, "/from_card"));
+}
+
+std::vector<std::string> anchored_findings(const Json& document) {
+  std::vector<std::string> findings;
+  const double idle = number_at(document, "/host/device_idle");
+  if (idle > kIdleOfHostBound) {
+    findings.push_back(fmt::format(
+        "The device waited for the host in {} of the recorded step's {} ms: with such a host "
+        "another card changes the step by less than its device time.",
+        cli::share_text(idle), figure_text(number_at(document, "/host/step_ms"))));
+  }
+  if (!document.at("has_arguments").get<bool>()) {
+    findings.emplace_back(
+        "The profile has no operators' arguments: kernels above their floors are scaled by the "
+        "cards' peaks alone. Profile with record_shapes=True.");
+  }
+  for (const Json& part : document.at("parts")) {
+    const auto name = part.at("name").get<std::string>();
+    const double share = part.at("share").get<double>();
+    if (name == "unknown work" && share > kMuch && document.at("has_arguments").get<bool>()) {
+      findings.push_back(
+          fmt::format("{} is of kernels without operators that tell their work: "
+                      "scaled by the cards' peaks alone.",
+                      cli::share_text(share)));
+    } else if (name == "not the card's" && share > kMuch) {
+      findings.push_back(
+          fmt::format("{} is communication and copies from and to the host, which "
+                      "keep their recorded times.",
+                      cli::share_text(share)));
+    }
+  }
+  return findings;
+}
+
+/// Names of kernels fill screens; the data has them whole.
+Cell cut_name(const Cell& name) {
+  constexpr std::size_t kMost = 60;
+  const auto* const text = std::get_if<std::string>(&name);
+  return text == nullptr || text->size() <= kMost ? name : Cell(text->substr(0, kMost - 3) + "...");
+}
+
+std::vector<Column> figure_columns(const char* title, const char* key) {
+  return {{title, CellKind::kText, key},
+          {"kernels", CellKind::kFigure, "kernels"},
+          {"recorded ms", CellKind::kFigure, "recorded_ms"},
+          {"predicted ms", CellKind::kFigure, "ms"},
+          {"from", CellKind::kFigure, "low_ms"},
+          {"to", CellKind::kFigure, "high_ms"},
+          {"ratio", CellKind::kRatio, "ratio"},
+          {"roofline ms", CellKind::kFigure, "roofline_ms", "at the card's peaks"}};
+}
+
+}  // namespace
+
+Page anchored_page(const Json& document, std::size_t top) {
+  Page page;
+  page.title = "A profile's step on another card";
+  page.subtitle = fmt::format("{}: {} to {}, {} step{}", text_at(document, "/profile"),
+                              text_at(document, "/from_card"), text_at(document, "/card"),
+                              document.at("steps").get<std::uint64_t>(),
+                              document.at("steps") == 1 ? "" : "s, figures are of one on average");
+  page.verdict = anchored_verdict(document);
+  page.findings = anchored_findings(document);
+  page.figures = {
+      {fact_at(document, "/device/ms", "Device time", CellKind::kFigure, "ms"), "predicted"},
+      {fact_at(document, "/device/recorded_ms", "Recorded", CellKind::kFigure, "ms"), ""},
+      {fact_at(document, "/device/ratio", "Ratio", CellKind::kRatio), ""}};
+  const Table parts = table_at(document, {.id = "part-table",
+                                          .caption = "What the predicted time consists of",
+                                          .columns = {{"part", CellKind::kText, "name"},
+                                                      {"ms", CellKind::kFigure, "ms"},
+                                                      {"share", CellKind::kShare, "share"}},
+                                          .at = "/parts"});
+  const Table classes = table_at(document, {.id = "class-table",
+                                            .caption = "Device time by class of kernel, of a step",
+                                            .columns = figure_columns("class", "class"),
+                                            .at = "/classes"});
+  std::vector<Column> columns = figure_columns("operator", "operator");
+  columns.push_back({"longest kernel when recorded", CellKind::kText, "kernel"});
+  Table calls = table_at(document, {.id = "call-table",
+                                    .caption = "Operators, by recorded time",
+                                    .columns = std::move(columns),
+                                    .at = "/calls",
+                                    .shown_in_text = top});
+  for (std::vector<Cell>& row : calls.rows) {
+    row.back() = cut_name(row.back());
+  }
+  page.sections = {
+      {"classes", "Device time", {classes, parts}},
+      {"host",
+       "The recorded step",
+       {Facts{fact_at(document, "/host/step_ms", "Step, with its host", CellKind::kFigure, "ms"),
+              fact_at(document, "/host/device_busy_ms", "Device busy", CellKind::kFigure, "ms"),
+              fact_at(document, "/host/device_idle", "Device idle", CellKind::kShare)}}},
+      {"operators", "Operators", {calls}}};
+  page.data = document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  page.data_name = "prediction.json";
+  page.footer = "Made by Understudy's predict.";
+  return page;
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace understudy::comparer {
+
+/// What calls alike of a step spent in one kernel on a device.
+struct DeviceWork {
+  std::string call;  ///< operator with its arguments' sizes and types: what two devices share
+  std::string kernel_class;
+  std::string kernel;  ///< by its name, which devices of other makers do not share
+  double launches = 0;
+  double ms = 0;
+};
+
+/// A step of a profile as its device saw it.
+struct DeviceStep {
+  std::string file;
+  std::string device;  ///< its name; empty: not told
+  double step_ms = 0;  ///< with its host
+  double busy_ms = 0;  ///< in which the device worked
+  std::vector<DeviceWork> work;
+};
+
+/// One name on both sides; null: that side has none of it.
+struct DeviceRow {
+  std::string name;
+  std::string call = {};  ///< of a kernel: what launched it
+  std::optional<double> a_ms = {}, b_ms = {};
+  double a_launches = 0, b_launches = 0;
+  [[nodiscard]] double change_ms() const { return b_ms.value_or(0) - a_ms.value_or(0); }
+};
+
+/// Rows that cause most of the difference first.
+struct DeviceComparison {
+  DeviceRow all;
+  DeviceRow shared;  ///< of operators that both sides have
+  std::vector<DeviceRow> calls, classes, kernels;
+};
+
+/// Two profiles.
+struct DeviceSides {
+  DeviceStep a, b;
+};
+[[nodiscard]] DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b);
+
+}  // namespace understudy::comparer

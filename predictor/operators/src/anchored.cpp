@@ -1,0 +1,138 @@
+#include "predictor/operators/anchored.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "predictor/operators/features.h"
+#include "predictor/operators/two_clock.h"
+
+namespace understudy::predictor {
+namespace {
+
+/// What no specification tells of a card, by its maker (docs/prediction.md, "From a profile", says
+/// what each figure comes from).
+struct Maker {
+  std::string_view name;
+  double floor_ns;           ///< the shortest hundredth of kernels in profiles of its cards
+  double attention_latency;  ///< of a block, relative to NVIDIA's
+  double product_latency;
+  double other_latency;
+  TwoClock usual;  ///< the shares of the peaks that its libraries' kernels reach
+};
+
+constexpr Maker kNvidia = {"NVIDIA", 1500, 1, 1, 1, {0, 0, 0.7, 0.7}};
+constexpr Maker kAmd = {"AMD", 2200, 3.2, 0.8, 1.3, {0, 0, 0.35, 0.6}};
+
+const Maker& maker_of(const Card& card) {
+  const bool is_amd =
+      card.name.find("AMD") != std::string::npos || card.name.find("Instinct") != std::string::npos;
+  return is_amd ? kAmd : kNvidia;
+}
+
+/// No block of a kernel that has hardly any work lives longer than some ten dependent accesses of
+/// 0.3 µs; what a kernel takes beyond that is work done badly.
+constexpr double kLongestLatencyNs = 3000;
+
+/// By TimePart: half the width of the 90 % interval, as a share. They are choices.
+constexpr std::array<double, kTimeParts> kWidths = {0.25, 0.4, 0.4, 0.25, 0.7, 0.1};
+
+bool is_product_class(std::string_view kernel_class) {
+  return kernel_class == "matmul" || kernel_class == "convolution" || kernel_class == "attention";
+}
+
+/// Of the call's kernels at usual shares of the peaks; 0: it tells no work.
+double usual_ns(const OperatorCall& call, const Card& card) {
+  if (call.inputs.empty() && call.outputs.empty()) {
+    return 0;
+  }
+  const Point point = point_of(call, card);
+  return kernel_ns(maker_of(card).usual, point.kernels.compute_ns, point.kernels.memory_ns);
+}
+
+/// Of an operator its own class, else that of its kernels.
+std::string_view work_class(const RecordedKernels& recorded) {
+  return recorded.call.name.empty() ? recorded.kernel_class
+                                    : to_string(family_of(recorded.call.name));
+}
+
+/// Half of a latency is instructions, which the clock shortens; half is memory.
+double latency_ratio(std::string_view of_class, const Card& here, const Card& there) {
+  const bool have_clocks = here.clock_hz > 0 && there.clock_hz > 0;
+  const double clocks = have_clocks ? std::sqrt(here.clock_hz / there.clock_hz) : 1;
+  const double Maker::*const latency = of_class == "attention"      ? &Maker::attention_latency
+                                       : is_product_class(of_class) ? &Maker::product_latency
+                                                                    : &Maker::other_latency;
+  return maker_of(there).*latency / maker_of(here).*latency * clocks;
+}
+
+double peak_ratio(std::string_view kernel_class, const Card& here, const Card& there) {
+  if (!is_product_class(kernel_class)) {
+    return here.bandwidth_bytes_per_s / there.bandwidth_bytes_per_s;
+  }
+  constexpr auto kType = et_schema::DType::kBFloat16;  // what products of today are in
+  return has_peak(here, kType) && has_peak(there, kType)
+             ? peak_flops(here, kType) / peak_flops(there, kType)
+             : here.flops / there.flops;
+}
+
+}  // namespace
+
+TimeParts& TimeParts::operator+=(const TimeParts& other) {
+  for (std::size_t i = 0; i < kTimeParts; ++i) {
+    ns[i] += other.ns[i];
+  }
+  return *this;
+}
+
+double TimeParts::total_ns() const {
+  return std::accumulate(ns.begin(), ns.end(), 0.0);
+}
+
+double TimeParts::half_width_ns() const {
+  double squares = 0;
+  for (std::size_t i = 0; i < kTimeParts; ++i) {
+    squares += ns[i] * kWidths[i] * ns[i] * kWidths[i];
+  }
+  return std::sqrt(squares);
+}
+
+TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const Card& there) {
+  TimeParts parts;
+  if (recorded.crosses_hosts) {
+    parts[TimePart::kKept] = recorded.ns;
+    return parts;
+  }
+  const Maker& maker_here = maker_of(here);
+  const Maker& maker_there = maker_of(there);
+  const std::string_view of_class = work_class(recorded);
+  const double floors_ns = recorded.kernels * maker_here.floor_ns;
+  parts[TimePart::kFloors] =
+      recorded.kernels * maker_there.floor_ns * std::min(recorded.ns / floors_ns, 1.0);
+  const double above_ns = std::max(recorded.ns - floors_ns, 0.0);
+  const double work_ns = std::min(usual_ns(recorded.call, here), above_ns);
+  const bool is_one_block_long = recorded.blocks > 0 && recorded.blocks <= here.processors;
+  const double late_ns = is_one_block_long
+                             ? above_ns - work_ns
+                             : std::min(above_ns - work_ns, recorded.kernels * kLongestLatencyNs);
+  parts[TimePart::kLatency] = late_ns * latency_ratio(of_class, here, there);
+  const double rest_ns = above_ns - late_ns;
+  if (work_ns <= 0) {
+    parts[TimePart::kUnknown] = rest_ns * peak_ratio(of_class, here, there);
+    return parts;
+  }
+  // What a kernel is better or worse than usual by it is on the maker's other cards; other
+  // libraries' kernels share half of it. Nothing is faster than the peaks.
+  const double usual = rest_ns / usual_ns(recorded.call, here);
+  const double carried = &maker_here == &maker_there ? usual : std::sqrt(usual);
+  parts[is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory] =
+      std::max(usual_ns(recorded.call, there) * carried,
+               std::min(roofline_bound_ns(recorded.call, there), rest_ns));
+  return parts;
+}
+
+double roofline_bound_ns(const OperatorCall& call, const Card& card) {
+  return call.inputs.empty() && call.outputs.empty() ? 0 : bound_ns(point_of(call, card));
+}
+
+}  // namespace understudy::predictor

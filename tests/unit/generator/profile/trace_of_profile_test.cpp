@@ -1,0 +1,284 @@
+#include "generator/profile/trace_of_profile.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/losses.h"
+#include "et_schema/pytorch_et/comm_calls.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::Loss;
+using et_schema::Node;
+using et_schema::Profile;
+using et_schema::Tensor;
+using et_schema::Trace;
+
+/// A profile, event by event; times in microseconds.
+class ProfileText {
+ public:
+  /// `arguments`: the lists of record_shapes, or other members of "args".
+  ProfileText& op(const std::string& name, int start_us, int duration_us,
+                  const std::string& arguments = "", int tid = 1) {
+    events_ += fmt::format(
+        R"({}{{"ph":"X","cat":"cpu_op","name":"{}","pid":1,"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
+        events_.empty() ? "" : ",\n", name, tid, start_us, duration_us, arguments);
+    return *this;
+  }
+  /// bytes < 0: a free.
+  ProfileText& memory(int time_us, int address, std::int64_t bytes) {
+    events_ += fmt::format(
+        R"(,{{"ph":"i","cat":"cpu_instant_event","name":"[memory]","pid":1,"tid":1,"ts":{},)"
+        R"("args":{{"Addr":{},"Bytes":{},"Device Type":1,"Total Allocated":100000}}}})",
+        time_us, address, bytes);
+    return *this;
+  }
+  [[nodiscard]] Profile parsed() const {
+    return et_schema::parse_kineto("{\"traceEvents\":[" + events_ + "]}", "p.json",
+                                   et_schema::KinetoDetail::kArguments);
+  }
+
+ private:
+  std::string events_;
+};
+
+/// Floats of 4 × 8 and the like.
+std::string shapes(const std::string& dims, const std::string& strides, const std::string& types,
+                   const std::string& values) {
+  return fmt::format(R"("Input Dims":{},"Input Strides":{},"Input type":{},"Concrete Inputs":{})",
+                     dims, strides, types, values);
+}
+
+const std::string kOne = shapes("[[4,8]]", "[[8,1]]", R"(["float"])", R"([""])");
+const std::string kTwo =
+    shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]", R"(["float","float","Scalar"])", R"(["","","1"])");
+
+/// Answers as elementwise operators do: like the first tensor, and new.
+std::vector<CallResults> like_first(std::span<const AskedCall> calls) {
+  std::vector<CallResults> answers;
+  for (const AskedCall& call : calls) {
+    CallResults& answer = answers.emplace_back();
+    et_schema::for_each_tensor(call.inputs, [&](const Tensor& tensor) {
+      if (answer.tensors.empty()) {
+        ResultTensor& result = answer.tensors.emplace_back();
+        result.dtype = tensor.dtype;
+        result.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
+        result.strides.assign(tensor.strides.begin(), tensor.strides.end());
+      }
+    });
+  }
+  return answers;
+}
+
+std::vector<CallResults> know_nothing(std::span<const AskedCall> calls) {
+  return std::vector<CallResults>(calls.size(), CallResults{{}, {}, "contents decide"});
+}
+
+const Node& node_of(const Trace& trace, std::string_view name, int which = 0) {
+  for (const Node& node : trace.nodes) {
+    if (node.name == name && which-- == 0) {
+      return node;
+    }
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+const Tensor& input(const Node& node, std::size_t index) {
+  return node.inputs[index].tensor();
+}
+const Tensor& output(const Node& node) {
+  return node.outputs[0].tensor();
+}
+
+TEST(TraceOfProfile, OverloadsFollowNumberAndTypesOfArguments) {
+  Profile profile =
+      ProfileText()
+          .op("aten::add", 0, 10, kTwo)
+          .op("aten::add", 20, 10,
+              shapes("[[4,8],[],[]]", "[[8,1],[],[]]", R"(["float","Scalar","Scalar"])",
+                     R"(["","2.5","1"])"))
+          .op("aten::sum", 40, 10,
+              shapes("[[4,8],[],[],[]]", "[[8,1],[],[],[]]",
+                     R"(["float","ScalarList","Scalar",""])", R"(["","[0, 1]","False",""])"))
+          .op("aten::add", 60, 10,
+              shapes("[[4,8],[4,8],[],[4,8]]", "[[8,1],[8,1],[],[8,1]]",
+                     R"(["float","float","Scalar","float"])", R"(["","","1",""])"))
+          .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_TRUE(node_of(trace, "aten::add").op_schema.starts_with("aten::add.Tensor("));
+  EXPECT_TRUE(node_of(trace, "aten::add", 1).op_schema.starts_with("aten::add.Scalar("));
+  EXPECT_EQ(node_of(trace, "aten::add", 1).inputs[1].as_double(), 2.5);
+  const Node& sum = node_of(trace, "aten::sum");
+  EXPECT_TRUE(sum.op_schema.starts_with("aten::sum.dim_IntList("));
+  EXPECT_EQ(sum.inputs[1].items()[1].as_int(), 1);
+  EXPECT_FALSE(sum.inputs[2].as_bool());
+  const Node& out = node_of(trace, "aten::add", 2);
+  EXPECT_TRUE(out.op_schema.starts_with("aten::add.out("));
+  EXPECT_EQ(output(out).tensor_id, input(out, 3).tensor_id) << "it returns what it writes";
+}
+
+TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
+  Profile profile = ProfileText()
+                        .op("aten::relu", 0, 10, kOne)
+                        .op("aten::tanh", 20, 10, kOne)
+                        .op("aten::add", 40, 10, kTwo)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Tensor& relu = output(node_of(trace, "aten::relu"));
+  const Node& tanh = node_of(trace, "aten::tanh");
+  EXPECT_EQ(input(tanh, 0).tensor_id, relu.tensor_id);
+  const Node& add = node_of(trace, "aten::add");
+  EXPECT_EQ(input(add, 0).tensor_id, output(tanh).tensor_id) << "nobody has read it";
+  EXPECT_NE(input(add, 1).tensor_id, output(tanh).tensor_id) << "each argument is its own tensor";
+  EXPECT_EQ(trace.losses[Loss::kExternalTensors], 1U) << "the input of relu";
+}
+
+TEST(TraceOfProfile, WhatIsFreedIsReadNoMore) {
+  Profile profile = ProfileText()
+                        .op("aten::relu", 0, 10, kOne)
+                        .memory(5, 1000, 512)
+                        .op("aten::tanh", 20, 10, kOne)
+                        .memory(25, 2000, 512)
+                        .memory(32, 2000, -512)  // tanh's result, which nobody reads
+                        .op("aten::neg", 40, 10, kOne)
+                        .memory(45, 3000, 512)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(input(node_of(trace, "aten::neg"), 0).tensor_id,
+            output(node_of(trace, "aten::relu")).tensor_id);
+}
+
+TEST(TraceOfProfile, ChildrenHaveTheirParentsTensors) {
+  Profile profile =
+      ProfileText()
+          .op("aten::add", 0, 100, kTwo)
+          .op("aten::neg", 10, 20, kOne)
+          .op("aten::abs", 40, 20, kOne)
+          .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& add = node_of(trace, "aten::add");
+  EXPECT_EQ(input(node_of(trace, "aten::neg"), 0).tensor_id, input(add, 0).tensor_id);
+  const Node& abs = node_of(trace, "aten::abs");
+  EXPECT_EQ(input(abs, 0).tensor_id, output(node_of(trace, "aten::neg")).tensor_id);
+  EXPECT_EQ(output(add).tensor_id, output(abs).tensor_id) << "the last that its children made";
+  EXPECT_EQ(trace.nodes[abs.parent].name, "aten::add");
+}
+
+TEST(TraceOfProfile, WhatNothingTellsIsOpened) {
+  Profile profile = ProfileText()
+                        .op("aten::add", 0, 100, kTwo)
+                        .op("aten::relu_", 10, 20, kOne)
+                        .op("vendor::fused", 200, 10, kOne)
+                        .op("aten::mul", 300, 10)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, know_nothing);
+  EXPECT_FALSE(node_of(trace, "aten::add").op_schema.empty()) << "its child's result is its own";
+  EXPECT_FALSE(node_of(trace, "aten::relu_").op_schema.empty()) << "it returns what it writes";
+  EXPECT_TRUE(node_of(trace, "vendor::fused").op_schema.empty());
+  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U);
+  EXPECT_TRUE(node_of(trace, "aten::mul").op_schema.empty());
+  EXPECT_EQ(trace.losses[Loss::kUnshapedOperators], 1U);
+  Profile other = ProfileText().op("aten::add", 0, 100, kTwo).parsed();
+  const Trace opened = trace_of_profile(other, know_nothing);
+  EXPECT_TRUE(node_of(opened, "aten::add").op_schema.empty());
+  EXPECT_EQ(opened.losses[Loss::kUnknownResults], 1U);
+}
+
+TEST(TraceOfProfile, AutocastCallsTheInnerOne) {
+  const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
+  Profile profile = ProfileText()
+                        .op("aten::relu", 0, 100, kOne)
+                        .op("aten::relu", 20, 50, half)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_TRUE(node_of(trace, "aten::relu").op_schema.empty());
+  EXPECT_EQ(input(node_of(trace, "aten::relu", 1), 0).dtype, et_schema::DType::kFloat16);
+  EXPECT_EQ(trace.losses[Loss::kOpenedCasts], 1U);
+}
+
+TEST(TraceOfProfile, ABackwardNodeReadsWhatItsForwardOperatorHad) {
+  const auto sequence = [](int number, int forward_thread) {
+    return fmt::format(R"(,"Sequence number":{},"Fwd thread id":{})", number, forward_thread);
+  };
+  Profile profile = ProfileText()
+                        .op("aten::tanh", 0, 10, kOne + sequence(7, 0))
+                        .op("aten::exp", 20, 10, kOne + sequence(8, 0))
+                        .op("aten::neg", 40, 10, kOne)
+                        .op("autograd::engine::evaluate_function: TanhBackward0", 100, 50,
+                            sequence(7, 1).substr(1), 2)
+                        .op("aten::abs", 110, 10, kOne, 2)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& tanh = node_of(trace, "aten::tanh");
+  const std::int64_t read = input(node_of(trace, "aten::abs"), 0).tensor_id;
+  EXPECT_TRUE(read == input(tanh, 0).tensor_id || read == output(tanh).tensor_id);
+  const Node& label = node_of(trace, "autograd::engine::evaluate_function: TanhBackward0");
+  EXPECT_EQ(label.scope, et_schema::Scope::kBackwardFunction);
+  EXPECT_EQ(label.seq_id, 7);
+  EXPECT_EQ(label.fw_tid, tanh.tid);
+}
+
+TEST(TraceOfProfile, ListsHaveTheTypesOfTheirTensors) {
+  const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
+  Profile profile =
+      ProfileText()
+          .op("aten::relu", 0, 10, half)
+          .op("aten::cat", 20, 10,
+              shapes("[[[4,8],[4,8]],[]]", "[[[8,1],[8,1]],[]]", R"(["TensorList","Scalar"])",
+                     R"(["","0"])"))
+          .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& cat = node_of(trace, "aten::cat");
+  EXPECT_EQ(cat.inputs[0].items()[0].tensor().dtype, et_schema::DType::kFloat16);
+  EXPECT_EQ(output(cat).dtype, et_schema::DType::kFloat16);
+}
+
+TEST(TraceOfProfile, CommunicationHasTheTensorsOfItsCaller) {
+  Profile profile =
+      ProfileText()
+          .op("aten::relu", 0, 10, kOne)
+          .op("c10d::allreduce_", 20, 50,
+              shapes("[[[4,8]],[],[],[],[],[]]", "[[[8,1]],[],[],[],[],[]]",
+                     R"(["TensorList","","","","Scalar","Scalar"])", R"(["","","","","True","-1"])"))
+          .op("record_param_comms", 30, 10,
+              R"("Collective name":"allreduce","dtype":"Float","In msg nelems":32,)"
+              R"("Out msg nelems":32,"Group size":2,"Process Group Name":"0",)"
+              R"("Process Group Description":"default_pg","In split size":"[]")")
+          .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const auto calls = et_schema::communication_calls(trace);
+  ASSERT_EQ(calls.size(), 1U);
+  const et_schema::CommCall& call = calls.begin()->second;
+  EXPECT_EQ(call.kind, et_schema::CommKind::kAllReduce);
+  EXPECT_EQ(call.group_size, 2);
+  EXPECT_EQ(call.pg_name, "0");
+  EXPECT_EQ(call.inputs.at(0)->tensor_id, output(node_of(trace, "aten::relu")).tensor_id);
+}
+
+TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
+  Profile profile = et_schema::parse_kineto(
+      R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}]})",
+      "p.json", et_schema::KinetoDetail::kArguments);
+  try {
+    static_cast<void>(trace_of_profile(profile, like_first));
+    FAIL();
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(et_schema::to_text(error),
+              "a profile without operators\n"
+              "  file:     p.json\n"
+              "  field:    traceEvents\n"
+              "  expected: operators (cat cpu_op)\n"
+              "  got:      1 events, none of them an operator\n"
+              "  hint:     profile with ProfilerActivity.CPU too; inspect --device-time shows what "
+              "this profile tells of its kernels");
+  }
+}
+
+}  // namespace
+}  // namespace understudy::generator
