@@ -101,7 +101,7 @@ NodeClass classify(const Node& node) {
   if (node.name == "record_param_comms") {
     return NodeClass::kCommunication;
   }
-  if (node.kernel_backend == "triton" || node.kernel_backend == "cpp") {
+  if (!node.kernel_backend.empty()) {
     return NodeClass::kKernel;
   }
   if (node.op_schema.empty()) {

@@ -65,6 +65,27 @@ bool returns_tensors(std::string_view schema) {
   return et_schema::returns_of(schema).find("Tensor") != std::string_view::npos;
 }
 
+/// What is below the call is replayed in its place.
+void open_call(Call& call) {
+  call.recorded = {};
+  call.role_of.clear();
+  call.told = {};
+}
+
+/// Operators that nothing tells enough about, and that launched kernels with nothing below them.
+void find_kernels(std::vector<Call>& calls, const HostEvents& host, const DeviceEvents& device) {
+  const auto is_whole = [&](HostIndex i) {
+    return i + 1 == host.events.size() || host.events[i + 1].parent != i;
+  };
+  for (const DeviceEvent& event : device.linked) {
+    Call& call = calls[event.operator_];
+    if (call.recorded.schema.empty() && !call.is_backward && !call.communicates &&
+        is_whole(event.operator_)) {
+      call.is_kernel = true;
+    }
+  }
+}
+
 class CallsReader {
  public:
   CallsReader(const Profile& profile, const HostEvents& host, et_schema::Arena arena,
@@ -112,14 +133,15 @@ class CallsReader {
       return;
     }
     call.recorded = reader_.read(event);
+    call.is_kernel = !event.kernel_backend.empty();
     // What communicates is below; its tensors are known here.
-    const bool is_kernel = !event.kernel_backend.empty() || event.name.starts_with("c10d::");
+    const bool keeps_tensors = call.is_kernel || event.name.starts_with("c10d::");
     const bool is_named = event.name.find("::") != std::string_view::npos;
     if (call.recorded.schema.empty() && is_named && !call.is_backward) {
       losses_.add(event.arguments.empty() ? Loss::kUnshapedOperators : Loss::kUnmatchedSchemas);
     }
-    if (call.recorded.schema.empty() && !is_kernel && !call.is_backward) {
-      call.recorded = {};
+    if (call.recorded.schema.empty() && !keeps_tensors && !call.is_backward) {
+      open_call(call);
     }
     call.role_of = roles_of(call.recorded);
   }
@@ -141,8 +163,7 @@ class CallsReader {
         has_same_types(event_of(i), event_of(parent))) {
       return;
     }
-    calls_[parent].recorded = {};
-    calls_[parent].role_of.clear();
+    open_call(calls_[parent]);
     losses_.add(Loss::kOpenedCasts);
   }
 
@@ -211,11 +232,10 @@ std::vector<Call> read_calls(const Profile& profile, const HostEvents& host, et_
     Call& call = calls[i];
     if (!call.told.why_not.empty() && !take_from_children(calls, host, call)) {
       losses.add(Loss::kUnknownResults);
-      call.recorded = {};
-      call.role_of.clear();
-      call.told = {};
+      open_call(call);
     }
   }
+  find_kernels(calls, host, device);
   return calls;
 }
 

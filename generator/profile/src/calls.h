@@ -8,6 +8,7 @@
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/trace.h"
+#include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/profile/results.h"
 #include "recorded_call.h"
@@ -27,6 +28,7 @@ struct Call {
   std::uint32_t thread = 0;         ///< position in HostEvents::threads
   std::int64_t next_ns = 0;         ///< begin of what follows on the thread
   bool is_backward = false;         ///< a label of the backward pass
+  bool is_kernel = false;           ///< what it launched is known by its time alone: a stub
   bool communicates = false;        ///< record_param_comms: outputs are among recorded.tensors
   RecordedCall recorded;            ///< without schema: a label, or an operator that is opened
   std::vector<TensorRole> role_of;  ///< of recorded.tensors
@@ -35,10 +37,11 @@ struct Call {
 };
 
 /// Reads the calls of all host events, asks for their results, and makes labels of those that are
-/// opened, which `losses` counts.
+/// opened, which `losses` counts; where nothing is below one that launched kernels, it is a kernel.
 [[nodiscard]] std::vector<Call> read_calls(const et_schema::Profile& profile,
-                                           const HostEvents& host, et_schema::Arena arena,
-                                           const AskResults& ask, et_schema::Losses& losses);
+                                           const HostEvents& host, const DeviceEvents& device,
+                                           et_schema::Arena arena, const AskResults& ask,
+                                           et_schema::Losses& losses);
 
 /// The element type of a result: where the list of arguments that it follows was untyped, theirs.
 [[nodiscard]] et_schema::DType dtype_of(const Call& call, const ResultTensor& result);

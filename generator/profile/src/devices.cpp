@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "generator/link/device.h"
-
 namespace understudy::generator {
 namespace {
 
@@ -42,9 +40,8 @@ void sign_copy(const CallTensors& call, CopyKind kind, Tensors& tensors) {
 
 }  // namespace
 
-void find_devices(const et_schema::Profile& profile, const HostEvents& host,
+void find_devices(const et_schema::Profile& profile, const DeviceEvents& device,
                   std::span<const CallTensors> tensors_of, Tensors& tensors) {
-  const DeviceEvents device = link_device_events(profile, host);
   for (const DeviceEvent& event : device.linked) {
     const et_schema::KinetoEvent& work = profile.events[event.source];
     const CallTensors& call = tensors_of[event.operator_];

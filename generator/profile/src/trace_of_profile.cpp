@@ -59,9 +59,11 @@ std::vector<ReturnKind> returns_of_schema(std::string_view schema) {
 /// Walks through the calls in time, gives each tensor its identity, and makes the nodes.
 class Maker {
  public:
-  Maker(const Profile& profile, const HostEvents& host, std::vector<Call>& calls, Trace& trace)
+  Maker(const Profile& profile, const HostEvents& host, const DeviceEvents& device,
+        std::vector<Call>& calls, Trace& trace)
       : profile_(profile),
         host_(host),
+        device_(device),
         calls_(calls),
         trace_(trace),
         arena_(*trace.arena),
@@ -319,7 +321,7 @@ class Maker {
     for (HostIndex i = 0; i < calls_.size(); ++i) {
       add_outputs(calls_[i], call_tensors_[i].results);
     }
-    find_devices(profile_, host_, call_tensors_, tensors_);
+    find_devices(profile_, device_, call_tensors_, tensors_);
     for (const Use& use : uses_) {
       fill(*use.tensor, use.seen);
     }
@@ -422,9 +424,11 @@ class Maker {
     }
     node.name = text(event.name);
     node.op_schema = call.recorded.schema;
-    node.kernel_backend = text(event.kernel_backend);
-    node.kernel_file = text(event.kernel_file);
-    if (!node.op_schema.empty() || !node.kernel_backend.empty() || call.communicates) {
+    if (call.is_kernel) {
+      node.kernel_backend = event.kernel_backend.empty() ? "unknown" : text(event.kernel_backend);
+      node.kernel_file = text(event.kernel_file);
+    }
+    if (!node.op_schema.empty() || call.is_kernel || call.communicates) {
       node.inputs = call.recorded.inputs;
       node.outputs = call.outputs;
     }
@@ -463,6 +467,7 @@ class Maker {
 
   const Profile& profile_;
   const HostEvents& host_;
+  const DeviceEvents& device_;
   std::vector<Call>& calls_;
   Trace& trace_;
   Arena arena_;
@@ -522,8 +527,10 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask) {
     trace.rank = static_cast<int>(profile.distributed->rank);
     trace.process_groups = profile.distributed->groups;
   }
-  std::vector<Call> calls = read_calls(profile, host, Arena(*trace.arena), ask, trace.losses);
-  Maker(profile, host, calls, trace).walk();
+  const DeviceEvents device = link_device_events(profile, host);
+  std::vector<Call> calls =
+      read_calls(profile, host, device, Arena(*trace.arena), ask, trace.losses);
+  Maker(profile, host, device, calls, trace).walk();
   return trace;
 }
 
