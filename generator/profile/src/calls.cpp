@@ -226,7 +226,8 @@ void ask_for_results(std::vector<Call>& calls, const AskResults& ask) {
 
 }  // namespace
 
-std::vector<Call> read_calls(const Profile& profile, const HostEvents& host, et_schema::Arena arena,
+std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
+                             const DeviceEvents& device, et_schema::Arena arena,
                              const AskResults& ask, et_schema::Losses& losses) {
   std::vector<Call> calls = CallsReader(profile, host, arena, losses).read();
   ask_for_results(calls, ask);

@@ -13,10 +13,10 @@
 #include "calls.h"
 #include "devices.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/pytorch_et/trace_tree.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
-#include "generator/lowering/slots.h"
 #include "identity.h"
 #include "optimizer.h"
 #include "tensors.h"
@@ -232,7 +232,7 @@ class Maker {
   }
 
   std::span<const std::int64_t> strides_of(const Tensor& tensor) {
-    return tensor.has_strides ? tensor.strides : place(contiguous_strides(tensor.sizes));
+    return tensor.has_strides ? tensor.strides : place(et_schema::contiguous_strides(tensor.sizes));
   }
 
   std::span<const std::int64_t> place(std::span<const std::int64_t> numbers) {
