@@ -58,7 +58,7 @@ endif()
 # What is Python: the package to capture with, also for pip, and fidelity.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/capture" "${PROJECT_SOURCE_DIR}/scripts/understudy_fidelity"
   DESTINATION share/understudy PATTERN __pycache__ EXCLUDE)
-foreach(_script capture fidelity mpirun)
+foreach(_script capture compile_kernels fidelity mpirun)
   install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/${_script}" DESTINATION "${CMAKE_INSTALL_BINDIR}"
     RENAME understudy-${_script})
 endforeach()

@@ -2,8 +2,9 @@
 
 A compiled graph calls fused kernels that no operator shows: the C++ kernels of a CPU leave no mark
 at all in a trace or a profile. KernelLabels gives each call a label that holds its tensors, as
-inductor itself does for Triton's kernels. describe_graphs() describes the generated sources, the
-kernels' arguments and their launches (docs/formats.md, rank-R.compiled.json).
+inductor itself does for Triton's kernels, whose launches triton_kernels.py labels and keeps.
+describe_graphs() describes the generated sources, the kernels' arguments and their launches
+(docs/formats.md, rank-R.compiled.json).
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from pathlib import Path
 
 import torch
 
+from .triton_kernels import LAUNCHES, TritonLabels
+
 FORMAT = "understudy-compiled"
-VERSION = 1
+VERSION = 2
 BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's kernels have "triton"
 MOST_SOURCE_BYTES = 8 << 20  # for all graphs of a rank; sources beyond are left out, and counted
 REGION = "Torch-Compiled Region"
@@ -70,19 +73,21 @@ def cpp_kernels(path):
 
 
 class KernelLabels:
-    """While it is entered, calls of C++ kernels are labels with their tensors.
+    """While it is entered, calls of C++ kernels, and launches of Triton's, are labels with their
+    tensors.
 
-    A label's inputs are the kernel's arguments, then their roles and the generated file's name. An
-    entered
-    KernelLabels costs an event per call; one that is not entered costs nothing. `on_call` gets each
-    call's arguments.
+    A label's inputs are the kernel's arguments, then their roles and the generated file's name, or
+    the launch. An entered KernelLabels costs an event per call; one that is not entered costs nothing. `on_call` gets each
+    call's arguments. `describes`: what launches Triton's kernels again is kept, too.
     """
 
-    def __init__(self, on_call=None):
+    def __init__(self, on_call=None, describes=False):
         self._on_call = on_call
+        self._triton = TritonLabels(on_call, describes)
         self._restore = []
 
     def __enter__(self):
+        self._triton.__enter__()
         for module in graph_modules():
             for name, kernel in cpp_kernels(module.__file__).items():
                 function = getattr(module, name, None)
@@ -93,6 +98,7 @@ class KernelLabels:
         return self
 
     def __exit__(self, *_):
+        self._triton.__exit__()
         for module, name, function in self._restore:
             setattr(module, name, function)
         self._restore.clear()
@@ -131,7 +137,8 @@ def describe_graphs(rank):
             left_out += 1
         graphs.append(graph)
     return {"format": FORMAT, "version": VERSION, "rank": rank, "torch": torch.__version__,
-            "sources_left_out": left_out, "graphs": sorted(graphs, key=lambda g: g["file"])}
+            "sources_left_out": left_out, "graphs": sorted(graphs, key=lambda g: g["file"]),
+            **LAUNCHES.document()}
 
 
 def _describe_triton(name, kernel):

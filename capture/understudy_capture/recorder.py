@@ -227,7 +227,7 @@ class Capture:
             self._kernel_settings = kernel_settings()
         self._measured.probe(phase)
         if phase in ("kineto_only", "faults", "et"):
-            self._open.enter_context(KernelLabels())
+            self._open.enter_context(KernelLabels(describes=phase == "et"))
             self._open.enter_context(ReduceOpLabels())
         settles = phase == "faults" and is_first
         if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:

@@ -39,6 +39,9 @@ constexpr const char* kExamples =
     "stay alike\n"
     "  generate mlp/ -o larger.et --batch 128:256        the step as it would be with twice the "
     "batch\n"
+    "  generate traces/ -o bench.et --kernels sm_80,sm_90\n"
+    "                                                    with its Triton kernels compiled for two "
+    "GPUs\n"
     "  generate --new-key my.key                         a key to sign with; my.key.pub is for "
     "others\n"
     "  generate bench.et --sign my.key -o signed.et      signed: any change is noticed\n";
@@ -58,6 +61,18 @@ void check(const GenerateArguments& arguments) {
   }
   if (arguments.paths.empty()) {
     throw et_schema::usage_error("TRACE is required", {.hint = "generate --help has examples"});
+  }
+  if (!arguments.kernels.empty() && (arguments.batch || arguments.shapes_within)) {
+    throw et_schema::usage_error("kernels are launched as they were recorded",
+                                 {.field = "--kernels",
+                                  .expected = "the recorded sizes",
+                                  .got = arguments.batch ? "--batch or --size" : "--shapes-within",
+                                  .hint = "leave --kernels out: replays then stub the kernels"});
+  }
+  if (!arguments.kernels.empty() && arguments.output.empty()) {
+    throw et_schema::usage_error(
+        "only a benchmark holds compiled kernels",
+        {.field = "--kernels", .expected = "-o BENCH", .got = "no --output"});
   }
   if (!arguments.sign.key_path.empty() && arguments.output.empty()) {
     throw et_schema::usage_error("only a benchmark can be signed",
@@ -91,6 +106,7 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--allow-partial", Use::kCompile, options.partial != generator::PartialRanks::kRefused},
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
+      {"--kernels", Use::kCompile, !arguments.kernels.empty()},
       {"--obfuscate", Use::kChange, arguments.obfuscate},
       {"--reduce", Use::kChange, arguments.reduce.has_value()},
       {"--shapes-within", Use::kChange, arguments.shapes_within.has_value()},
@@ -185,6 +201,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   add_blur_option(*app, arguments.shapes_within);
   BatchTexts batch;
   add_batch_options(*app, batch);
+  add_kernels_option(*app, arguments.kernels);
   add_emit_options(*app, arguments.emit);
   add_sign_options(*app, arguments.sign);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");

@@ -9,6 +9,7 @@
 #include "compile/profiles.h"
 #include "generate/batch.h"
 #include "generate/emit.h"
+#include "generate/kernels.h"
 #include "generate/sign.h"
 #include "generator/options/options.h"
 
@@ -24,6 +25,7 @@ struct GenerateArguments {
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;
+  std::vector<int> kernels;  ///< architectures to compile kernels for: 90 of sm_90
   SignChoice sign;
   std::optional<double> reduce;
   std::optional<double> shapes_within;

@@ -20,6 +20,7 @@
 #include "generate/blur.h"
 #include "generate/chakra.h"
 #include "generate/emit.h"
+#include "generate/kernels.h"
 #include "generate/obfuscate.h"
 #include "generate/reduce.h"
 #include "generate/render.h"
@@ -126,7 +127,8 @@ void print_made(const GenerateArguments& arguments, const Generated& made) {
   } else if (!arguments.quiet) {
     print_output(generated_text(made) + (made.blurred ? blurred_text(*made.blurred) : "") +
                  (made.batched ? batched_text(made.batched->size, made.batched->bench) : "") +
-                 made.reduced +
+                 (made.kernels ? kernels_text(*made.kernels) : "") +
+                 removed_kernels_text(made.removed_kernels) + made.reduced +
                  (made.signed_by.empty() ? "" : "\nSigned by key " + made.signed_by + "\n"));
   }
 }
@@ -179,6 +181,9 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
     made.batched = {*arguments.batch, std::move(batched)};
     taken.bytes.clear();
   }
+  if (arguments.shapes_within || arguments.batch) {
+    made.removed_kernels = remove_kernels(bench);
+  }
   progress.show("writing");
   if (arguments.obfuscate) {
     made.hidden = hide(bench, names_path);
@@ -202,6 +207,10 @@ int generate(const GenerateArguments& arguments) {
   Taken taken = read_or_compile(arguments, progress);
   et_schema::Bench& bench = taken.compiled.bench;
   Generated made{.bench = bench, .unlinked = taken.compiled.unlinked_profiles};
+  if (!arguments.kernels.empty()) {
+    progress.show("compiling kernels");
+    made.kernels = compile_kernels(bench, arguments.paths, arguments.kernels);
+  }
   change_bench(arguments, names_path, taken, made, progress);
   const bool has_chakra = !arguments.chakra_folder.empty();
   if (!arguments.output.empty()) {

@@ -208,6 +208,12 @@ nlohmann::ordered_json document_of(const Generated& made) {
   if (made.batched) {
     document["batch"] = batched_json(made.batched->size, made.batched->bench);
   }
+  if (made.kernels) {
+    document["kernels"] = kernels_json(*made.kernels);
+  }
+  if (made.removed_kernels > 0) {
+    document["removed_kernels"] = made.removed_kernels;
+  }
   if (!made.signed_by.empty()) {
     document["signed_by"] = made.signed_by;
   }

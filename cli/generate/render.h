@@ -7,6 +7,7 @@
 
 #include "et_schema/bench/bench.h"
 #include "generate/chakra.h"
+#include "generate/kernels.h"
 #include "generate/obfuscate.h"
 #include "generator/resize/batch.h"
 #include "generator/resize/blur_shapes.h"
@@ -28,8 +29,10 @@ struct Generated {
   };
   std::optional<Batched> batched = {};             ///< its benchmark moved out of it
   std::optional<generator::Blurred> blurred = {};  ///< its benchmark moved out of it
-  std::string reduced = {};                        ///< lines of what --reduce did
-  std::string signed_by = {};                      ///< a public key; empty: nobody
+  std::optional<KernelsMade> kernels = {};
+  std::size_t removed_kernels = 0;  ///< whose machine code does not fit changed sizes
+  std::string reduced = {};         ///< lines of what --reduce did
+  std::string signed_by = {};       ///< a public key; empty: nobody
 };
 
 /// What was selected, opened and why, where recorded times come from, and what was lost; then what

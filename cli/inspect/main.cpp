@@ -23,6 +23,7 @@
 #include "inspect/certificate.h"
 #include "inspect/check.h"
 #include "inspect/device_time.h"
+#include "inspect/kernels.h"
 #include "inspect/memory.h"
 #include "inspect/op_times.h"
 #include "inspect/render.h"
@@ -48,6 +49,7 @@ constexpr const char* kExamples =
     "  inspect bench.et --certificate --report out.json\n"
     "                                          hashes, versions, losses, and what a replay "
     "measured\n"
+    "  inspect bench.et --kernels              its Triton kernels: architectures, registers, time\n"
     "  inspect chakra/ --check                 whether simulators take these Chakra traces\n"
     "  inspect bench.et --memory               live tensors over the step, and the largest at its "
     "peak\n"
@@ -63,6 +65,7 @@ struct Arguments {
   bool memory = false;
   bool check = false;
   bool device_time = false;
+  bool kernels = false;
   bool certificate = false;
   std::optional<std::string> report;
   std::optional<std::string> licence;
@@ -157,6 +160,13 @@ Arguments read_arguments(int argc, char** argv) {
   for (const char* detail :
        {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check", "--certificate"}) {
     device_time->excludes(app->get_option(detail));
+  }
+  auto* const kernels = app->add_flag(
+      "--kernels", arguments.kernels,
+      "Of a benchmark: its compiled kernels, with registers, shared memory, share of device time");
+  for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check",
+                             "--certificate", "--device-time"}) {
+    kernels->excludes(app->get_option(detail));
   }
   add_quiet_option(*app, arguments.quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
@@ -302,17 +312,20 @@ int check_chakra(const Arguments& arguments, Progress& progress) {
   return check.is_accepted() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
 }
 
-std::string inspect_certificate(const Arguments& arguments) {
-  refuse_page(arguments, "--certificate");
+void require_benchmark(const Arguments& arguments, const char* summary, const char* flag) {
   if (!is_one_benchmark(arguments.paths)) {
     throw et_schema::usage_error(
-        "only a benchmark has a certificate",
-        {.file = arguments.paths.front(),
-         .field = "--certificate",
-         .expected = "one bench.et",
-         .got = arguments.paths.size() == 1 ? "something else" : "several files",
-         .hint = "generate makes benchmarks of traces"});
+        summary, {.file = arguments.paths.front(),
+                  .field = flag,
+                  .expected = "one bench.et",
+                  .got = arguments.paths.size() == 1 ? "something else" : "several files",
+                  .hint = "generate makes benchmarks of traces"});
   }
+}
+
+std::string inspect_certificate(const Arguments& arguments) {
+  refuse_page(arguments, "--certificate");
+  require_benchmark(arguments, "only a benchmark has a certificate", "--certificate");
   std::optional<CertifiedReport> report;
   if (arguments.report) {
     report = {*arguments.report,
@@ -325,6 +338,11 @@ std::string inspect_input(const Arguments& arguments, Progress& progress) {
   if (arguments.device_time) {
     refuse_page(arguments, "--device-time");
     return render_device_time(arguments.paths, arguments.format);
+  }
+  if (arguments.kernels) {
+    refuse_page(arguments, "--kernels");
+    require_benchmark(arguments, "only a benchmark holds compiled kernels", "--kernels");
+    return render_kernels(et_schema::read_bench(arguments.paths[0]), arguments.format);
   }
   if (arguments.certificate) {
     return inspect_certificate(arguments);

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "et_schema/model/comm_traits.h"
+
 namespace understudy::et_schema {
 namespace {
 
@@ -244,7 +246,8 @@ std::string_view op_class(std::string_view op) {
     return "view";  // an alias that the original made outside of any operator
   }
   if (op.find("::") == std::string_view::npos) {
-    return "communication";
+    // What is no operator and no communication is a hand-written kernel.
+    return kind_of_recorded_name(op) ? "communication" : "compiled";
   }
   const auto* const row = std::find_if(
       kRows.begin(), kRows.end(), [&](const Row& candidate) { return fits(op, candidate.first); });

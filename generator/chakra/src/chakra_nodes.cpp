@@ -32,9 +32,9 @@ constexpr std::string_view kSchemaVersion = "0.0.4";
 constexpr std::uint64_t kFirstId = 2;
 constexpr std::int64_t kNsPerUs = 1000;
 
-/// "r w rw -": the roles that follow the arguments of a C++ kernel.
+/// "r w rw -": the roles that follow the arguments of a C++ kernel. A launch follows Triton's.
 bool is_cpp_kernel(const Instruction& instruction) {
-  const std::size_t count = instruction.args.size();
+  const std::size_t count = et_schema::launch_of(instruction) ? 0 : instruction.args.size();
   const auto* roles =
       count < 2 ? nullptr : std::get_if<std::string>(&instruction.args[count - 2].value);
   return roles != nullptr && roles->find_first_not_of("rw- ") == std::string::npos;

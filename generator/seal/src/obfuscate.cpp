@@ -134,6 +134,9 @@ class Obfuscator {
       }
       hide_instruction(program, instruction);
     });
+    for (et_schema::CompiledKernel& kernel : program.kernels) {
+      kernel.name = hide("kernel", kernel.name);
+    }
     for (std::string& schema : program.schemas) {
       schema = hide_schema(schema);
     }
@@ -150,12 +153,19 @@ class Obfuscator {
     return has_stream ? static_cast<std::uint64_t>(*instruction.timing->stream) : 0;
   }
 
+  static bool has_machine_code(const Program& program, const Instruction& instruction) {
+    const auto launch = et_schema::launch_of(instruction);
+    return launch && std::ranges::find(program.kernels, launch->key,
+                                       &et_schema::CompiledKernel::key) != program.kernels.end();
+  }
+
   void hide_instruction(const Program& program, Instruction& instruction) {
     const bool is_operator = instruction.kind == InstructionKind::kOp;
     const bool is_kernel = instruction.kind == InstructionKind::kKernel;
+    const bool has_code = is_kernel && has_machine_code(program, instruction);
     if (is_operator && is_public_operator(instruction.name)) {
       hide_numbers(program, instruction);
-    } else if (is_operator || is_kernel) {
+    } else if (is_operator || (is_kernel && !has_code)) {
       clear_numbers(instruction.args);  // nothing calls it
     }
     clear_numbers(instruction.results);  // whoever runs it computes them
@@ -181,8 +191,10 @@ class Obfuscator {
         break;  // of a fixed vocabulary
     }
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-      // The roles of a C++ kernel's arguments stand before the name of its file.
-      hide_argument(instruction.args[i], is_kernel && i + 2 == instruction.args.size());
+      // The roles of a kernel's arguments stand before the name of its file, or its launch.
+      if (!(has_code && i + 1 == instruction.args.size())) {
+        hide_argument(instruction.args[i], is_kernel && i + 2 == instruction.args.size());
+      }
     }
     for (Argument& argument : instruction.results) {
       hide_argument(argument, false);

@@ -256,9 +256,7 @@ std::string device_pci_bus_id(c10::Device device) {
 std::string device_uuid(c10::Device device) {
   constexpr std::size_t kBytes = 16;
   std::array<unsigned char, kBytes> bytes{};
-  // Of an instance of a GPU (MIG) the newer function tells its own, the older one the GPU's.
-  auto* get = cuda_driver().function<int(unsigned char*, int)>("cuDeviceGetUuid_v2");
-  get = get != nullptr ? get : cuda_driver().function<int(unsigned char*, int)>("cuDeviceGetUuid");
+  auto* const get = cuda_driver().device_uuid;
   if (!device.is_cuda() || get == nullptr || get(bytes.data(), device.index()) != 0) {
     return {};
   }

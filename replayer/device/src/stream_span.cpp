@@ -12,15 +12,12 @@
 namespace understudy::replayer {
 namespace {
 
-using LaunchFunction = int(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                           unsigned, void*, void**, void**);
-
 /// The kernels; null if the driver lacks one of the functions, or does not accept the kernels.
 struct SpanKernels {
   void* note = nullptr;
   void* wait = nullptr;
-  LaunchFunction* launch = nullptr;
 
+  [[nodiscard]] bool are_loaded() const { return note != nullptr && wait != nullptr; }
   static const SpanKernels& loaded() {
     static const SpanKernels kernels = load();
     return kernels;
@@ -28,32 +25,29 @@ struct SpanKernels {
 
  private:
   static SpanKernels load() {
-    auto* const load_module = cuda_driver().function<int(void**, const void*)>("cuModuleLoadData");
-    auto* const get =
-        cuda_driver().function<int(void**, void*, const char*)>("cuModuleGetFunction");
-    auto* const launch = cuda_driver().function<LaunchFunction>("cuLaunchKernel");
+    const CudaDriver& driver = cuda_driver();
     SpanKernels kernels;
     void* loaded_module = nullptr;
-    if (load_module != nullptr && get != nullptr && launch != nullptr &&
-        load_module(&loaded_module, kStreamSpanPtx) == 0 &&
-        get(&kernels.note, loaded_module, "understudy_note") == 0 &&
-        get(&kernels.wait, loaded_module, "understudy_wait") == 0) {
-      kernels.launch = launch;
+    if (driver.load_module != nullptr && driver.get_function != nullptr &&
+        driver.launch != nullptr && driver.load_module(&loaded_module, kStreamSpanPtx) == 0 &&
+        driver.get_function(&kernels.note, loaded_module, "understudy_note") == 0 &&
+        driver.get_function(&kernels.wait, loaded_module, "understudy_wait") == 0) {
+      return kernels;
     }
-    return kernels;
+    return {};
   }
 };
 
 void launch_alone(void* kernel, c10::Device device, void** arguments) {
-  const int status = SpanKernels::loaded().launch(kernel, 1, 1, 1, 1, 1, 1, 0,
-                                                  native_stream(device), arguments, nullptr);
+  const int status =
+      cuda_driver().launch(kernel, 1, 1, 1, 1, 1, 1, 0, native_stream(device), arguments, nullptr);
   TORCH_CHECK(status == 0, "cuLaunchKernel failed with status ", status, " of CUDA's driver");
 }
 
 }  // namespace
 
 std::unique_ptr<StreamSpan> StreamSpan::make(c10::Device device) {
-  if (!device.is_cuda() || SpanKernels::loaded().launch == nullptr) {
+  if (!device.is_cuda() || !SpanKernels::loaded().are_loaded()) {
     return nullptr;
   }
   StreamSpan span;

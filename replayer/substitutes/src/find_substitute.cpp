@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernel_launch.h"
 #include "kernel_stub.h"
 #include "replayer/dispatch/schema_map.h"
 #include "stub.h"
@@ -62,7 +63,13 @@ std::optional<Substitute> find_by_table(const Program& program, const Instructio
 std::optional<Substitute> find_substitute(const Program& program, const Instruction& instruction,
                                           c10::Device device) {
   if (instruction.kind == InstructionKind::kKernel) {
+    std::variant<Substitute, std::string> launch = find_kernel_launch(program, instruction, device);
+    if (auto* launched = std::get_if<Substitute>(&launch)) {
+      return std::move(*launched);
+    }
+    const auto& why_not = std::get<std::string>(launch);
     if (std::optional<Substitute> stub = find_kernel_stub(program, instruction, device)) {
+      stub->by += why_not.empty() ? "" : "; " + why_not;
       return stub;
     }
     // What it writes has to be known for a stub to move the same bytes. A GPU that would be free in

@@ -45,7 +45,7 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
   target_link_options(understudy_played_runtime PRIVATE
     -Wl,-soname,libcudart.so.13 "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/played_cuda/runtime.map")
   understudy_test(played_gpu_test ALONE
-    SOURCES device/played_gpu_test.cpp
+    SOURCES device/played_gpu_test.cpp device/played_kernels_test.cpp
     LIBS -Wl,--no-as-needed understudy_played_runtime understudy_played_driver understudy_played_blas
          understudy::generator understudy::replayer
     ROOMS replayer)

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "bench_manifest.h"
+#include "et_schema/bench/kernels.h"
 #include "et_schema/bench/program_text.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/assert.h"
@@ -68,6 +69,7 @@ class Packer {
     for (const ZipMember& member : members_) {
       check_utf8(member.data, file_ + "/" + member.name);
     }
+    std::ranges::move(kernel_members(bench_.programs), std::back_inserter(members_));
     return std::move(members_);
   }
 
@@ -135,6 +137,7 @@ class Unpacker {
     bench.sources = std::move(manifest.sources);
     bench.groups = std::move(manifest.groups);
     bench.partial = std::move(manifest.partial);
+    const std::vector<CompiledKernel> kernels = read_kernels();
     for (const Manifest::Rank& rank : manifest.ranks) {
       const int number = static_cast<int>(bench.programs.size());
       Program program = shared_program(rank.program);
@@ -153,12 +156,24 @@ class Unpacker {
       check_program(
           program, bench.groups.size(),
           {file_ + "/" + rank.program, number, "make the benchmark again with `generate`"});
+      attach_kernels(kernels, program);
       bench.programs.push_back(std::move(program));
     }
     return bench;
   }
 
  private:
+  [[nodiscard]] std::vector<CompiledKernel> read_kernels() const {
+    const auto list = members_.find(kKernelsName);
+    if (list == members_.end()) {
+      return {};
+    }
+    return parse_kernels(list->second, file_ + "/" + kKernelsName, [this](const std::string& name) {
+      const auto found = members_.find(name);
+      return found == members_.end() ? nullptr : &found->second;
+    });
+  }
+
   [[nodiscard]] const std::string& member(const std::string& name) const {
     const auto found = members_.find(name);
     if (found != members_.end()) {

@@ -32,6 +32,10 @@ TEST(OpClass, IsToldByTheName) {
   EXPECT_EQ(op_class("as_strided"), "view");
   EXPECT_EQ(op_class("cpp_fused_gelu_gelu_backward_sum_2"), "compiled");
   EXPECT_EQ(op_class("triton_poi_fused_add_0"), "compiled");
+  EXPECT_EQ(op_class("_layer_norm_fwd_1pass_kernel"), "compiled");
+  EXPECT_EQ(op_class("kernel1"), "compiled") << "an obfuscated one";
+  EXPECT_EQ(op_class("_allgather_base"), "communication");
+  EXPECT_EQ(op_class("wait"), "communication");
   EXPECT_EQ(op_class("## Call CompiledFxGraph fabc ##"), "compiled");
 }
 

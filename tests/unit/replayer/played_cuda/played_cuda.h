@@ -1,7 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 /// CUDA's runtime and cuBLAS played on a host without a GPU: LibTorch's CUDA half loads, allocates,
 /// copies and launches as it does on one, and no kernel computes anything. Each stream has a clock:
@@ -55,8 +59,29 @@ struct Waits {
 [[nodiscard]] double busy_ms();
 
 /// A kernel of the driver's module: understudy_note and understudy_wait as stream_span_ptx.h has
-/// them. The status.
+/// them; others take what a kernel takes. The status.
 [[nodiscard]] int launch_of_module(const char* kernel, void** arguments, void* stream);
+
+/// A launch by cuLaunchKernelEx, as the driver was asked for it.
+struct KernelLaunch {
+  std::string function;
+  std::array<unsigned, 3> grid{};
+  std::array<unsigned, 3> block{};
+  unsigned shared_bytes = 0;
+  void* stream = nullptr;
+  std::vector<std::uint64_t> arguments;  ///< as many bytes of each as it has
+  std::vector<std::pair<int, std::array<unsigned, 3>>> attributes;  ///< CUlaunchAttributeID, value
+};
+/// The bytes of each parameter of kernels that are launched so: a driver knows them from the cubin.
+void set_parameters(std::vector<std::size_t> bytes);
+/// Those launches since the last call.
+[[nodiscard]] std::vector<KernelLaunch> taken_launches();
+/// CUfunction_attribute and value of each cuFuncSetAttribute since the last call.
+[[nodiscard]] std::vector<std::pair<int, int>> taken_attributes();
+/// Modules that were loaded so far.
+[[nodiscard]] std::uint64_t loaded_modules();
+/// What cuModuleLoadData answers from now on: 0, or an error.
+void set_module_status(int status = 0);
 
 }  // namespace played_cuda
 

@@ -282,10 +282,11 @@ int launch_of_module(const char* kernel, void** arguments, void* stream) {
   const cudaError_t status = launch(kernel, arguments, on);
   const std::scoped_lock lock(gpu().mutex);
   Clock::time_point& end = gpu().streams[on];
-  auto* const noted = *static_cast<std::int64_t**>(arguments[0]);
-  if (std::string(kernel) == "understudy_note") {
-    *noted = end.time_since_epoch().count();
-  } else {
+  const std::string name = kernel;
+  if (name == "understudy_note") {
+    **static_cast<std::int64_t**>(arguments[0]) = end.time_since_epoch().count();
+  } else if (name == "understudy_wait") {
+    auto* const noted = *static_cast<std::int64_t**>(arguments[0]);
     const auto ns = static_cast<std::int64_t>(*static_cast<std::uint64_t*>(arguments[1]));
     end = std::max(end, Clock::time_point(Nanoseconds(*noted + ns)));
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "et_schema/model/comms.h"
+#include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/reuse.h"
@@ -107,7 +108,8 @@ enum class InstructionKind : std::uint8_t {
   kCollective,
   kP2p,
   kWait,
-  kKernel,  ///< of a compiled graph, Triton's or C++: a stub holds its place, or it is dropped
+  kKernel,  ///< of a compiled graph or hand-written, Triton's or C++: launched where the program
+            ///< has its machine code, else a stub holds its place, or it is dropped
   kMarker   ///< a step or an annotation: costs nothing
 };
 
@@ -160,9 +162,10 @@ using HeapBlocksByInstruction = std::map<std::size_t, std::vector<HeapBlock>>;
 inline constexpr std::uint64_t kNoNodeId = 0;
 
 /// One thing the replayer does. `args` by kind:
-/// - kOp, kKernel: the recorded arguments, in the recorded schema's order; of a C++ kernel two
-///   texts follow: the arguments' roles ("r w rw -", - for a number) and the generated file. Memory
-///   that was allocated for the kernel is undefined among its arguments, and one of its results;
+/// - kOp, kKernel: the recorded arguments, in the recorded schema's order; of a kernel that a
+///   capture labelled two texts follow: the arguments' roles ("r w rw -", - for a number) and, of a
+///   C++ kernel, the generated file, of Triton's its launch (launch_of()). Memory that was
+///   allocated for the kernel is undefined among its arguments, and one of its results;
 /// - kAlias: one slot, whose storage the result shares;
 /// - kCollective, kP2p: {list of input slots, list of output slots}, lists of lists flattened in
 ///   order; an in-place call has the same slots in both. Outputs exist before the call: `results`
@@ -326,6 +329,9 @@ struct Program {
   std::optional<RecordedProfile> profile;    ///< absent: no instruction has a timing
   HeapBlocksByInstruction heap_blocks = {};  ///< of instructions with a timing, where the profile
                                              ///< shows memory; none is empty
+  /// Machine code of Triton's kernels that its instructions launch, in order of keys; others of
+  /// them have none.
+  std::vector<CompiledKernel> kernels = {};
   bool operator==(const Program&) const = default;
 };
 
@@ -334,6 +340,14 @@ struct Program {
                                                                std::size_t instruction) {
   const auto found = program.heap_blocks.find(instruction);
   return found == program.heap_blocks.end() ? std::span<const HeapBlock>() : found->second;
+}
+
+/// How a kernel of Triton's was launched, where that was recorded: its last argument.
+[[nodiscard]] inline std::optional<KernelLaunch> launch_of(const Instruction& instruction) {
+  const auto* text = instruction.kind == InstructionKind::kKernel && !instruction.args.empty()
+                         ? std::get_if<std::string>(&instruction.args.back().value)
+                         : nullptr;
+  return text == nullptr ? std::nullopt : kernel_launch(*text);
 }
 
 /// Calls visit(SlotId) for each slot among the arguments, lists included, in order.

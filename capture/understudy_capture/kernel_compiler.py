@@ -1,0 +1,201 @@
+"""Compiles Triton kernels of rank-R.compiled.json ahead of time, for GPUs that need not be there.
+
+`generate --kernels` starts it as a program of its own, scripts/compile_kernels. It writes
+kernels.json and the cubins into a folder, in the form that bench.et holds them (docs/formats.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import gzip
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+FORMAT = "understudy-kernels"
+VERSION = 1
+COMPILED_FORMAT = "understudy-compiled"
+COMPILED_VERSION = 2
+WARP_SIZE = 32
+BAD_INPUT = 65  # exit statuses
+USAGE = 2
+FAILED = 1
+
+
+class Refused(Exception):
+    """What ends the program: a sentence, and its exit status."""
+
+    def __init__(self, text, status):
+        super().__init__(text)
+        self.status = status
+
+
+def load_triton():
+    """Triton's modules. Its line tables would hold this machine's paths."""
+    os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
+    os.environ.pop("TRITON_INTERPRET", None)
+    try:
+        import triton
+        from triton.backends.compiler import GPUTarget
+        from triton.compiler import ASTSource
+    except ImportError as missing:
+        raise Refused(f"{sys.executable} has no Triton ({missing}): install it "
+                      "(pip install triton; PyTorch's CUDA wheel brings it), or name another Python "
+                      "in UNDERSTUDY_PYTHON", FAILED) from None
+    return triton, GPUTarget, ASTSource
+
+
+def read_kernels(paths, keys):
+    """The kernels with these keys, each once; without keys all."""
+    kernels = {}
+    for path in paths:
+        try:
+            raw = Path(path).read_bytes()
+            document = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+            if document["format"] != COMPILED_FORMAT or document["version"] > COMPILED_VERSION:
+                raise ValueError(f"{document['format']}, version {document['version']}")
+            found = {kernel["key"]: kernel for kernel in document.get("triton", ())}
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as why:
+            raise Refused(f"{path}: expected {COMPILED_FORMAT} of version {COMPILED_VERSION} at "
+                          f"most, got {type(why).__name__}: {why}", BAD_INPUT) from None
+        kernels.update(found)
+    return [kernel for key, kernel in sorted(kernels.items()) if not keys or key in keys]
+
+
+def load_function(source, key, folder):
+    """The function that a kernel's source defines. Triton reads its text from a file."""
+    file = Path(folder) / f"kernel_{key}.py"
+    file.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.kernel
+
+
+def constant_of(value):
+    """A constant as compiled.json writes it."""
+    if not isinstance(value, dict):
+        return value
+    if "float" in value:
+        return float(value["float"])
+    import triton.language
+    return triton.language.dtype(value["dtype"])
+
+
+def passed(kernel):
+    return [kind for kind in kernel["signature"].values() if kind != "constexpr"]
+
+
+class Compiler:
+    def __init__(self, output):
+        self._triton, self._target, self._source = load_triton()
+        self._output = Path(output)
+        self.failures = []
+
+    def build(self, kernel, function, architecture):
+        """One build, its cubin written; None where Triton does not compile it."""
+        source = self._source(
+            function, kernel["signature"],
+            constexprs={name: constant_of(value) for name, value in kernel["constants"].items()},
+            attrs={(int(position),): pairs for position, pairs in kernel["attributes"].items()})
+        try:
+            binary = self._triton.compile(source, target=self._target("cuda", architecture, WARP_SIZE),
+                                          options=dict(kernel["options"]))
+            return self._keep(kernel["key"], architecture, binary.asm["cubin"], "kernel",
+                              binary.metadata._asdict())
+        except Exception as why:  # whatever a compiler says of a source that it does not take
+            self._fail(kernel, architecture, why)
+            return None
+
+    def captured(self, kernel, architecture):
+        """The machine code that the capture kept, if it is of this architecture."""
+        if kernel.get("architecture") != f"sm_{architecture}":
+            return None
+        try:
+            code = base64.b64decode(kernel["cubin"], validate=True)
+            return self._keep(kernel["key"], architecture, code, kernel["metadata"]["name"],
+                              kernel["metadata"])
+        except (KeyError, binascii.Error, TypeError) as why:
+            self._fail(kernel, architecture, why)
+            return None
+
+    def _fail(self, kernel, architecture, why):
+        lines = str(why).strip().splitlines() or [""]
+        self.failures.append({"key": kernel["key"], "name": kernel["name"],
+                              "architecture": architecture,
+                              "why": f"{type(why).__name__}: {lines[-1].strip()[:300]}"})
+
+    def _keep(self, key, architecture, cubin, function, metadata):
+        name = f"kernels/{key}.sm_{architecture}.cubin"
+        (self._output / name).write_bytes(cubin)
+        build = {"architecture": architecture, "cubin": name, "function": function,
+                 "warps": metadata["num_warps"], "cluster_blocks": metadata["num_ctas"],
+                 "shared_bytes": metadata["shared"],
+                 "scratch_bytes": metadata["global_scratch_size"] or 0,
+                 "profile_scratch_bytes": metadata["profile_scratch_size"] or 0,
+                 "cooperative": bool(metadata["launch_cooperative_grid"]),
+                 "dependent": bool(metadata["launch_pdl"])}
+        return build
+
+    def compile(self, kernel, architectures, folder):
+        try:
+            function = load_function(kernel["source"], kernel["key"], folder)
+        except Exception as why:  # a module that the source imports and this Python has not
+            for architecture in architectures:
+                self._fail(kernel, architecture, why)
+            function = None
+        builds = []
+        for architecture in architectures:
+            known = len(self.failures)
+            build = self.build(kernel, function, architecture) if function is not None else None
+            if build is None:
+                build = self.captured(kernel, architecture)
+                if build is not None:
+                    del self.failures[known:]
+            if build is not None:
+                builds.append(build)
+        return {"key": kernel["key"], "name": kernel["name"], "parameters": passed(kernel),
+                "builds": builds}
+
+
+def run(arguments):
+    keys = set(Path(arguments.keys).read_text(encoding="utf-8").split()) if arguments.keys else set()
+    kernels = read_kernels(arguments.compiled, keys)
+    output = Path(arguments.output)
+    (output / "kernels").mkdir(parents=True, exist_ok=True)
+    compiler = Compiler(output)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        compiled = [compiler.compile(kernel, arguments.architectures, folder) for kernel in kernels]
+    document = {"format": FORMAT, "version": VERSION, "compiler": f"Triton {compiler._triton.__version__}",
+                "kernels": [kernel for kernel in compiled if kernel["builds"]],
+                "failures": compiler.failures}
+    (output / "kernels.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+def architecture(text):
+    if not (text.startswith("sm_") and text[3:].isdigit()):
+        raise argparse.ArgumentTypeError(f"{text} is no architecture: sm_90, for example")
+    return int(text[3:])
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="compile_kernels", description="Compiles the Triton kernels of a capture; `generate "
+        "--kernels` runs it.")
+    parser.add_argument("compiled", nargs="+", help="rank-R.compiled.json[.gz]")
+    parser.add_argument("--architectures", required=True,
+                        type=lambda text: sorted({architecture(one) for one in text.split(",")}),
+                        help="such as sm_80,sm_90")
+    parser.add_argument("--keys", help="a file with the keys of the kernels to compile (default: all)")
+    parser.add_argument("-o", "--output", required=True, help="folder for kernels.json and cubins")
+    try:
+        run(parser.parse_args())
+    except Refused as why:
+        print(f"compile_kernels: {why}", file=sys.stderr)
+        sys.exit(why.status)

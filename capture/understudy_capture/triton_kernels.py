@@ -1,0 +1,367 @@
+"""Keeps what launches a Triton kernel again, and shows each launch as a node of the trace.
+
+TritonLabels wraps the two ways in which Triton's kernels are launched: `JITFunction.run`, of
+hand-written kernels, and inductor's `CachingAutotuner.run`. A node's inputs are the arguments that
+the launch passes (constants are dropped), then their roles and the text "launch KEY X Y Z": the
+kernel's key in rank-R.compiled.json, and the grid (docs/formats.md).
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import builtins
+import collections
+import copy
+import hashlib
+import json
+import re
+import sys
+import types
+
+import torch
+
+BACKEND = "triton"
+# Specialisation is the same for all of NVIDIA's GPUs.
+SPECIALISED_FOR = 80
+UNPACKED = ("tensordesc", "nvTmaDesc")
+METADATA = ("num_warps", "num_ctas", "shared", "global_scratch_size", "profile_scratch_size",
+            "launch_cooperative_grid", "launch_pdl", "name")
+
+
+class NotKept(Exception):
+    """What a kernel needs cannot be written down; says what."""
+
+
+class KernelSource:
+    """One Python text that defines a kernel named `kernel`, with all that it refers to."""
+
+    def __init__(self):
+        self._lines = []
+        self._bound = {}
+
+    def text_of(self, function):
+        self._function(function, "kernel")
+        return "import triton\nfrom triton.language import constexpr as _constexpr, dtype as _dtype\n" \
+            + "".join(self._lines)
+
+    def _function(self, function, name):
+        tree = function.parse()
+        scope = function.get_capture_scope()
+        known = {argument.arg for argument in ast.walk(tree) if isinstance(argument, ast.arg)}
+        known |= {node.id for node in ast.walk(tree)
+                  if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in scope and node.id not in known:
+                known.add(node.id)
+                if scope[node.id] is not function and not hasattr(builtins, node.id):
+                    self._bind(node.id, scope[node.id])
+        options = "(noinline=True)" if getattr(function, "noinline", False) else ""
+        source = re.sub(r"^def\s+\w+", f"def {name}", function.src, count=1)
+        self._lines.append(f"\n\n@triton.jit{options}\n{source}\n")
+
+    def _bind(self, name, value):
+        if name in self._bound:
+            if self._bound[name] is not value:
+                raise NotKept(f"two meanings of {name}")
+            return
+        self._bound[name] = value
+        if name in ("triton", "kernel") and not isinstance(value, types.ModuleType):
+            raise NotKept(f"a function named {name}")
+        function = as_jit_function(value)
+        if isinstance(value, types.ModuleType):
+            self._lines.append(f"import {value.__name__} as {name}\n")
+        elif function is not None and not function.__module__.startswith(("triton.", "torch.")):
+            self._function(function, name)
+        elif type(value).__name__ == "constexpr":
+            self._lines.append(f"{name} = _constexpr({_literal(name, value.value)})\n")
+        elif type(value).__name__ == "dtype":
+            self._lines.append(f"{name} = _dtype({value.name!r})\n")
+        elif value is None or isinstance(value, (bool, int, float, str)):
+            self._lines.append(f"{name} = {_literal(name, value)}\n")
+        elif getattr(value, "__module__", None) and getattr(value, "__name__", None):
+            self._lines.append(f"from {value.__module__} import {value.__name__} as {name}\n")
+        else:
+            raise NotKept(f"a global {name} of type {type(value).__name__}")
+
+
+def _literal(name, value):
+    if isinstance(value, float):
+        return f"float({str(value)!r})"
+    if value is None or isinstance(value, (bool, int, str)):
+        return repr(value)
+    raise NotKept(f"a constant {name} of type {type(value).__name__}")
+
+
+def as_jit_function(value):
+    """The JITFunction of a function of Triton's, interpreted ones too; None for anything else."""
+    from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.jit import JITFunction
+    if isinstance(value, InterpretedFunction):
+        value = value.__dict__.setdefault("understudy_jit", JITFunction(value.fn))
+    return value if isinstance(value, JITFunction) else None
+
+
+def _json_constant(name, value):
+    """A constant as the file holds it: texts, numbers, or an object that says what it is."""
+    value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
+    if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton"):
+        return {"dtype": value.name}
+    if isinstance(value, float):
+        return {"float": str(value)}
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    raise NotKept(f"a constant {name} of type {type(value).__name__}")
+
+
+def describe(name, function, signature, constants, attributes, options):
+    """What compiles a kernel again. `attributes`: path of an argument → [[name, value], …]."""
+    for argument, kind in signature.items():
+        if not isinstance(kind, str) or kind.startswith(UNPACKED):
+            raise NotKept(f"an argument {argument} that is a descriptor or a tuple")
+    if any(len(path) != 1 for path in attributes):
+        raise NotKept("properties of a tuple's members")
+    what = {
+        "source": KernelSource().text_of(function),
+        "signature": dict(signature),
+        "constants": {key: _json_constant(key, value) for key, value in constants.items()},
+        "attributes": {str(path[0]): [list(pair) for pair in pairs]
+                       for path, pairs in sorted(attributes.items())},
+        "options": {key: value for key, value in sorted(options.items())
+                    if isinstance(value, (bool, int, str))},
+    }
+    text = json.dumps(what, sort_keys=True).encode()
+    return {"key": hashlib.sha256(text).hexdigest()[:16], "name": name, **what, "launches": 0}
+
+
+def describe_tuned(name, tuner, config):
+    """What compiles a kernel of inductor's again, as this configuration of its tuner has it."""
+    if tuner.triton_interpret:
+        tuner = copy.copy(tuner)
+        tuner.fn = as_jit_function(tuner.fn)
+    meta = tuner._create_compile_meta(config)
+    return describe(name, as_jit_function(tuner.fn), meta["signature"], meta["constants"],
+                    meta["configs"][0], tuner._create_compile_options(config, meta))
+
+
+class Launches:
+    """The kernels that were launched in labelled steps, of the whole process."""
+
+    def __init__(self):
+        self.kernels = {}
+        self.left_out = collections.Counter()
+        self._known = {}
+
+    def kernel(self, identity, make):
+        """The kernel that make() describes, once for each identity; None where it is not kept."""
+        if identity not in self._known:
+            try:
+                kernel = make()
+                self._known[identity] = self.kernels.setdefault(kernel["key"], kernel)
+            except NotKept as why:
+                self._known[identity] = None
+                self.left_out[str(why)] += 1
+        kernel = self._known[identity]
+        if kernel is not None:
+            kernel["launches"] += 1
+        return kernel
+
+    def document(self):
+        return {"triton": sorted(self.kernels.values(), key=lambda kernel: kernel["key"]),
+                "triton_left_out": dict(sorted(self.left_out.items()))}
+
+
+LAUNCHES = Launches()
+
+
+class TritonLabels:
+    """While it is entered, launches of Triton kernels are labels with their arguments. `on_call`
+    gets each launch's arguments. Finding out how a kernel was specialised takes some 50 µs a
+    launch; `describes=False` leaves it out, for steps that are timed, and inductor to its own
+    labels."""
+
+    def __init__(self, on_call=None, describes=True, launches=LAUNCHES):
+        self._on_call = on_call
+        self._describes = describes
+        self._launches = launches
+        self._in_inductor = False
+        self._restore = []
+
+    def __enter__(self):
+        jit = sys.modules.get("triton.runtime.jit")
+        interpreter = sys.modules.get("triton.runtime.interpreter")
+        inductor = sys.modules.get("torch._inductor.runtime.triton_heuristics")
+        for module, name, wrapped in ((jit, "JITFunction", self._jit),
+                                      (interpreter, "InterpretedFunction", self._jit),
+                                      (inductor, "CachingAutotuner", self._inductor)):
+            owner = getattr(module, name, None)
+            if owner is not None:
+                self._restore.append((owner, owner.run))
+                owner.run = wrapped(owner.run)
+        return self
+
+    def __exit__(self, *_):
+        for owner, run in reversed(self._restore):
+            owner.run = run
+        self._restore.clear()
+
+    def _note(self, values):
+        if self._on_call is not None:
+            self._on_call(tuple(values))
+
+    def _label(self, name, kernel, values, roles, grid, extra):
+        self._note(values)
+        launch = "not kept" if kernel is None else \
+            f"launch {kernel['key']} {' '.join(str(blocks) for blocks in grid)}"
+        return torch._C._profiler._RecordFunctionFast(
+            name, (*values, " ".join(roles), launch), {**extra, "kernel_backend": BACKEND})
+
+    def _jit(self, run):
+        def labelled(function, *args, grid, warmup, **kwargs):
+            if warmup or self._in_inductor:  # whose interpreted kernels are launched as others
+                return run(function, *args, grid=grid, warmup=warmup, **kwargs)
+            if not self._describes:
+                self._note(args)
+                values = tuple(value for value in args if isinstance(value, (torch.Tensor, int, float)))
+                with torch._C._profiler._RecordFunctionFast(function.__name__, values,
+                                                            {"kernel_backend": BACKEND}):
+                    return run(function, *args, grid=grid, warmup=warmup, **kwargs)
+            bound, signature, constants, attributes, options = specialised(function, args, kwargs)
+            passed = [name for name, kind in signature.items() if kind != "constexpr"]
+            blocks = grid(bound) if callable(grid) else grid
+            identity = (id(function), str(signature), str(constants), str(attributes), str(options))
+            jit = as_jit_function(function)
+            kernel = self._launches.kernel(identity, lambda: describe(
+                function.__name__, jit, signature, constants, attributes, options))
+            written = mutated(jit, signature, constants, attributes, identity)
+            roles = [("rw" if name in written else "r") if signature[name][0] == "*" else "-"
+                     for name in passed]
+            with self._label(function.__name__, kernel, [bound[name] for name in passed], roles,
+                             whole_grid(blocks), {}):
+                binary = run(function, *args, grid=grid, warmup=warmup, **kwargs)
+            keep_binary(kernel, binary)
+            return binary
+        return labelled
+
+    def _inductor(self, run):
+        def labelled(tuner, *args, stream, benchmark_run=False, **kwargs):
+            config = tuner.configs[0] if tuner.triton_interpret else \
+                tuner.launchers[0].config if len(tuner.launchers) == 1 else None
+            if not self._describes:
+                self._note(args)
+            # Where it tunes itself now, inductor labels the launch.
+            if config is None or benchmark_run or not self._describes:
+                return run(tuner, *args, stream=stream, benchmark_run=benchmark_run, **kwargs)
+            signature = tuner.triton_meta["signature"]
+            _, blocks = tuner._interpret_args_grid(args, config)
+            names = [name for name in signature if name not in config.kwargs]
+            passed = [(name, value) for name, value in zip(names, args)
+                      if signature[name] != "constexpr"]
+            name = tuner.inductor_meta.get("kernel_name", "triton kernel")  # as inductor calls it
+            kernel = self._launches.kernel((id(tuner), str(config)),
+                                           lambda: describe_tuned(name, tuner, config))
+            roles = [inductor_role(argument, signature[argument], tuner) for argument, _ in passed]
+            extra = {} if tuner.triton_interpret else \
+                tuner.get_profiler_kwargs(stream, tuner.launchers[0])
+            profiler = torch.autograd.profiler
+            enabled = profiler._is_profiler_enabled
+            with self._label(name, kernel, [value for _, value in passed], roles,
+                             whole_grid(blocks), extra):
+                profiler._is_profiler_enabled = False  # inductor's own label would be a second node
+                self._in_inductor = True
+                try:
+                    result = run(tuner, *args, stream=stream, **kwargs)
+                finally:
+                    profiler._is_profiler_enabled = enabled
+                    self._in_inductor = False
+            if not tuner.triton_interpret and len(tuner.compile_results) == 1:
+                keep_binary(kernel, tuner.compile_results[0].kernel)
+            return result
+        return labelled
+
+
+def whole_grid(blocks):
+    blocks = blocks if isinstance(blocks, (tuple, list)) else (blocks,)
+    return [int(count) for count in (*blocks, 1, 1)[:3]]
+
+
+def inductor_role(name, kind, tuner):
+    """Inductor names a kernel's arguments by what they are."""
+    if kind[0] != "*":
+        return "-"
+    if name.startswith(("in_out_ptr", "ws_ptr")) or \
+            name in (getattr(tuner, "mutated_arg_names", None) or ()):
+        return "rw"
+    return "w" if name.startswith("out_ptr") else "r"
+
+
+def specialised(function, args, kwargs):
+    """(arguments by name, signature, constants by name, attributes, options), as Triton's own
+    launch specialises them."""
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import make_backend
+    from triton.runtime.jit import create_function_from_signature
+    jit = as_jit_function(function)
+    backend = make_backend(GPUTarget("cuda", SPECIALISED_FOR, 32))
+    if not hasattr(jit, "understudy_binder"):
+        jit.understudy_binder = create_function_from_signature(jit.signature, jit.params, backend)
+    bound, specialisation, options = jit.understudy_binder(*args, **kwargs)
+    parsed, signature, constexprs, attributes = jit._pack_args(backend, dict(options), bound,
+                                                               specialisation, options)
+    names = list(signature)
+    given = {**{key: getattr(parsed, key) for key in ("num_warps", "num_stages", "num_ctas")},
+             **options}
+    return (bound, signature, {names[path[0]]: value for path, value in constexprs.items()},
+            attributes, given)
+
+
+_MUTATED = {}
+
+
+def mutated(function, signature, constants, attributes, identity):
+    """The names of the pointers that the kernel may write: those that torch's analysis of its
+    Triton IR finds; all of them where it finds nothing out."""
+    if identity not in _MUTATED:
+        pointers = [name for name, kind in signature.items() if kind[0] == "*"]
+        try:
+            _MUTATED[identity] = _stored(function, signature, constants, attributes, pointers)
+        except Exception:  # of a compiler of another version
+            _MUTATED[identity] = pointers
+    return _MUTATED[identity]
+
+
+def _stored(function, signature, constants, attributes, pointers):
+    from torch._higher_order_ops.triton_kernel_wrap import (
+        analyze_kernel_mutations, get_tma_stores, ttir_to_functions)
+    from triton._C.libtriton import ir
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource, make_backend
+    target = GPUTarget("cuda", SPECIALISED_FOR, 32)
+    backend = make_backend(target)
+    options = backend.parse_options({})
+    source = ASTSource(function, signature, constexprs=constants, attrs=attributes)
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    module = source.make_ir(target, options, backend.get_codegen_implementation(options),
+                            backend.get_module_map(), context)
+    functions = ttir_to_functions(module)
+    name = next(iter(functions))
+    analyze_kernel_mutations.reset()
+    get_tma_stores.reset()
+    passed = [argument for argument, kind in signature.items() if kind != "constexpr"]
+    written = analyze_kernel_mutations(functions, name, len(passed))
+    return [argument for argument, is_written in zip(passed, written)
+            if is_written and argument in pointers]
+
+
+def keep_binary(kernel, binary):
+    """Beside what compiles it, the machine code that ran here."""
+    cubin = (getattr(binary, "asm", None) or {}).get("cubin")
+    if kernel is None or "cubin" in kernel or not isinstance(cubin, bytes):
+        return
+    metadata = binary.metadata
+    kernel["architecture"] = f"sm_{metadata.target.arch}"
+    kernel["metadata"] = {field: getattr(metadata, field) for field in METADATA
+                          if hasattr(metadata, field)}
+    kernel["cubin"] = base64.b64encode(cubin).decode()

@@ -1,0 +1,279 @@
+#include "generate/kernels.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "common/figures.h"
+#include "et_schema/bench/kernels.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
+#include "et_schema/support/read_file.h"
+#include "fleet/process/run_program.h"
+
+namespace understudy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kEndings = {".compiled.json.gz", ".compiled.json"};
+
+/// A folder that goes with its object.
+class WorkFolder {
+ public:
+  WorkFolder() {
+    std::string path = (fs::temp_directory_path() / "understudy-kernels-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) {
+      throw et_schema::run_failed("no folder for compiled kernels can be made",
+                                  {.file = path,
+                                   .got = std::generic_category().message(errno),
+                                   .hint = "set TMPDIR to a folder that can be written"});
+    }
+    path_ = path;
+  }
+  ~WorkFolder() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::set<std::string> launched_keys(const et_schema::Bench& bench) {
+  std::set<std::string> keys;
+  for (const et_schema::Program& program : bench.programs) {
+    for (const et_schema::Instruction& instruction : program.instructions) {
+      if (const auto launch = et_schema::launch_of(instruction)) {
+        keys.emplace(launch->key);
+      }
+    }
+  }
+  return keys;
+}
+
+bool is_description(const std::string& name) {
+  return std::ranges::any_of(kEndings, [&](const char* ending) { return name.ends_with(ending); });
+}
+
+/// rank-R.compiled.json of every trace: those in its folder, or beside it.
+std::vector<std::string> descriptions_beside(const std::vector<std::string>& traces) {
+  std::set<std::string> found;
+  for (const std::string& trace : traces) {
+    std::error_code error;
+    const fs::path folder =
+        fs::is_directory(trace, error) ? fs::path(trace) : fs::path(trace).parent_path();
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(folder.empty() ? fs::path(".") : folder, error)) {
+      if (entry.is_regular_file(error) && is_description(entry.path().filename().string())) {
+        found.insert(entry.path().string());
+      }
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+/// scripts/compile_kernels of the clone that this program was built in, or that of its prefix.
+fs::path find_compiler() {
+  std::error_code error;
+  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  constexpr int kMostLevels = 4;
+  for (int level = 0; level < kMostLevels && !folder.empty(); ++level) {
+    for (const char* place : {"bin/understudy-compile_kernels", "scripts/compile_kernels"}) {
+      if (fs::is_regular_file(folder / place, error)) {
+        return folder / place;
+      }
+    }
+    folder = folder.parent_path();
+  }
+  throw et_schema::run_failed("the program that compiles kernels is missing",
+                              {.expected = "understudy-compile_kernels beside the programs",
+                               .got = "no such file",
+                               .hint = "install the package again"});
+}
+
+void run_compiler(const std::vector<std::string>& descriptions, const std::set<std::string>& keys,
+                  const std::vector<int>& architectures, const fs::path& folder) {
+  const fs::path wanted = folder / "keys";
+  std::ofstream(wanted) << fmt::format("{}\n", fmt::join(keys, "\n"));
+  std::vector<std::string> names;
+  for (const int architecture : architectures) {
+    names.push_back(fmt::format("sm_{}", architecture));
+  }
+  fleet::ProgramCall call{{find_compiler().string(), "--architectures",
+                           fmt::format("{}", fmt::join(names, ",")), "--keys", wanted.string(),
+                           "--output", folder.string()}};
+  call.words.insert(call.words.end(), descriptions.begin(), descriptions.end());
+  const fleet::ProgramEnd end = fleet::run_program(call);
+  if (end.status == 0) {
+    return;
+  }
+  std::string said = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
+  said = said.substr(said.rfind('\n') + 1);
+  et_schema::ErrorContext context{.field = "--kernels",
+                                  .expected = "compile_kernels to end with status 0",
+                                  .got = fmt::format("status {}: {}", end.status, said),
+                                  .hint = "leave --kernels out: replays then stub the kernels"};
+  constexpr int kBadInput = 65;
+  throw end.status == kBadInput
+      ? et_schema::bad_input("the kernels' sources cannot be read", std::move(context))
+      : et_schema::run_failed("the kernels were not compiled", std::move(context));
+}
+
+KernelsMade read_result(et_schema::Bench& bench, const fs::path& folder) {
+  const std::string list = (folder / et_schema::kKernelsName).string();
+  const std::string json = et_schema::read_file(list, et_schema::process_limits());
+  std::map<std::string, std::string> files;
+  const std::vector<et_schema::CompiledKernel> kernels =
+      et_schema::parse_kernels(json, list, [&](const std::string& name) -> const std::string* {
+        const auto [file, is_new] = files.try_emplace(name);
+        if (is_new) {
+          file->second =
+              et_schema::read_file((folder / name).string(), et_schema::process_limits());
+        }
+        return &file->second;
+      });
+  const et_schema::JsonSource source{list, "the compiled kernels cannot be read", ""};
+  const nlohmann::json document = et_schema::parse_json(json, source);
+  const et_schema::JsonField root(document, source);
+  KernelsMade made;
+  made.compiler = root.at("compiler").as_text();
+  made.kernels = kernels.size();
+  for (const et_schema::JsonField& failure : root.at("failures").items()) {
+    made.failures.push_back({failure.at("name").as_text(), failure.at("architecture").as_int32(),
+                             failure.at("why").as_free_text()});
+  }
+  std::set<std::string_view> cubins;
+  for (const et_schema::CompiledKernel& kernel : kernels) {
+    for (const et_schema::KernelBuild& build : kernel.builds) {
+      made.bytes += cubins.insert(*build.cubin.bytes).second ? build.cubin.bytes->size() : 0;
+    }
+  }
+  made.cubins = cubins.size();
+  std::set<std::string_view> known;
+  for (const et_schema::CompiledKernel& kernel : kernels) {
+    known.insert(kernel.key);
+  }
+  for (et_schema::Program& program : bench.programs) {
+    et_schema::attach_kernels(kernels, program);
+    for (const et_schema::Instruction& instruction : program.instructions) {
+      if (instruction.kind == et_schema::InstructionKind::kKernel) {
+        const auto launch = et_schema::launch_of(instruction);
+        ++(launch && known.contains(launch->key) ? made.launches : made.stubs);
+      }
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+void add_kernels_option(CLI::App& app, std::vector<int>& architectures) {
+  app.add_option_function<std::vector<std::string>>(
+         "--kernels",
+         [&architectures](const std::vector<std::string>& names) {
+           std::set<int> numbers;
+           for (const std::string& name : names) {
+             int number = 0;
+             if (!name.starts_with("sm_") || !CLI::detail::lexical_cast(name.substr(3), number) ||
+                 number < 10 || number > 999) {
+               throw CLI::ValidationError(
+                   "--kernels", fmt::format("{} is no architecture, as sm_80 or sm_90", name));
+             }
+             numbers.insert(number);
+           }
+           architectures.assign(numbers.begin(), numbers.end());
+         },
+         "Compile the capture's Triton kernels ahead for these GPUs, such as sm_80,sm_90: replays "
+         "launch them there instead of stubs. Needs a Python with Triton, and no GPU")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("SM");
+}
+
+KernelsMade compile_kernels(et_schema::Bench& bench, const std::vector<std::string>& traces,
+                            const std::vector<int>& architectures) {
+  const std::set<std::string> keys = launched_keys(bench);
+  if (keys.empty()) {
+    throw et_schema::bad_input(
+        "the traces have no launch of a Triton kernel that could be compiled",
+        {.file = traces.front(),
+         .field = "--kernels",
+         .expected = "kernels whose launches a capture recorded",
+         .got = "none",
+         .hint = "capture with scripts/capture of this version, or leave --kernels out"});
+  }
+  const std::vector<std::string> descriptions = descriptions_beside(traces);
+  if (descriptions.empty()) {
+    throw et_schema::bad_input("the kernels' sources are missing",
+                               {.file = traces.front(),
+                                .field = "--kernels",
+                                .expected = "rank-R.compiled.json of the capture beside the traces",
+                                .got = "none",
+                                .hint = "unpack the capture's archive, and capture with sources"});
+  }
+  const WorkFolder folder;
+  run_compiler(descriptions, keys, architectures, folder.path());
+  return read_result(bench, folder.path());
+}
+
+std::size_t remove_kernels(et_schema::Bench& bench) {
+  std::set<std::string> keys;
+  for (et_schema::Program& program : bench.programs) {
+    for (const et_schema::CompiledKernel& kernel : program.kernels) {
+      keys.insert(kernel.key);
+    }
+    program.kernels.clear();
+  }
+  return keys.size();
+}
+
+std::string removed_kernels_text(std::size_t kernels) {
+  return kernels == 0 ? ""
+                      : fmt::format(
+                            "\nMachine code of {} kernels was left out, since their grids "
+                            "are of the recorded sizes: stubs\n",
+                            with_commas(kernels));
+}
+
+std::string kernels_text(const KernelsMade& made) {
+  std::string text = fmt::format(
+      "\nKernels: {} compiled by {}, {} cubins of {} bytes; launched by {} instructions",
+      with_commas(made.kernels), made.compiler, with_commas(made.cubins), with_commas(made.bytes),
+      with_commas(made.launches));
+  text += made.stubs == 0
+              ? "\n"
+              : fmt::format(", {} others have no machine code: stubs\n", with_commas(made.stubs));
+  for (const KernelsMade::Failure& failure : made.failures) {
+    text += fmt::format("  not compiled for sm_{}: {}: {}\n", failure.architecture, failure.name,
+                        failure.why);
+  }
+  return text;
+}
+
+nlohmann::ordered_json kernels_json(const KernelsMade& made) {
+  nlohmann::ordered_json failures = nlohmann::ordered_json::array();
+  for (const KernelsMade::Failure& failure : made.failures) {
+    failures.push_back(
+        {{"name", failure.name}, {"architecture", failure.architecture}, {"why", failure.why}});
+  }
+  return {{"compiler", made.compiler},      {"kernels", made.kernels},
+          {"cubins", made.cubins},          {"bytes", made.bytes},
+          {"launches", made.launches},      {"stubs", made.stubs},
+          {"failures", std::move(failures)}};
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,127 @@
+#include "inspect/kernels.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "common/figures.h"
+#include "common/json_csv.h"
+#include "common/table.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using et_schema::CompiledKernel;
+
+/// Of all ranks: a kernel by its key, or by its name where no launch was recorded.
+struct KernelUse {
+  std::string name;
+  const CompiledKernel* code = nullptr;
+  std::uint64_t launches = 0;
+  std::int64_t device_ns = 0;
+};
+
+struct KernelUses {
+  std::map<std::string, KernelUse> kernels;
+  std::optional<std::int64_t> device_ns;  ///< of all operators; none without a profile
+};
+
+KernelUses uses_of(const et_schema::Bench& bench) {
+  KernelUses uses;
+  for (const et_schema::Program& program : bench.programs) {
+    if (program.profile) {
+      uses.device_ns = uses.device_ns.value_or(0) + program.profile->operators_device_ns;
+    }
+    std::map<std::string_view, const CompiledKernel*> codes;
+    for (const CompiledKernel& kernel : program.kernels) {
+      codes.emplace(kernel.key, &kernel);
+    }
+    for (const et_schema::Instruction& instruction : program.instructions) {
+      if (instruction.kind != et_schema::InstructionKind::kKernel) {
+        continue;
+      }
+      const auto launch = et_schema::launch_of(instruction);
+      KernelUse& use =
+          uses.kernels[instruction.name + ' ' + std::string(launch ? launch->key : "")];
+      use.name = instruction.name;
+      const auto code = launch ? codes.find(launch->key) : codes.end();
+      use.code = code == codes.end() ? use.code : code->second;
+      ++use.launches;
+      use.device_ns += instruction.timing ? instruction.timing->device_ns : 0;
+    }
+  }
+  return uses;
+}
+
+std::optional<double> share_of(const KernelUses& uses, const KernelUse& use) {
+  return uses.device_ns.value_or(0) > 0 ? std::optional(static_cast<double>(use.device_ns) /
+                                                        static_cast<double>(*uses.device_ns))
+                                        : std::nullopt;
+}
+
+Json kernels_document(const KernelUses& uses) {
+  Json list = Json::array();
+  for (const auto& [id, use] : uses.kernels) {
+    Json builds = Json::array();
+    if (use.code != nullptr) {
+      for (const et_schema::KernelBuild& build : use.code->builds) {
+        builds.push_back({{"architecture", fmt::format("sm_{}", build.architecture)},
+                          {"registers", build.registers},
+                          {"shared_bytes", build.shared_bytes},
+                          {"warps", build.warps},
+                          {"bytes", build.cubin.bytes->size()}});
+      }
+    }
+    const auto share = share_of(uses, use);
+    list.push_back({{"name", use.name},
+                    {"key", use.code != nullptr ? Json(use.code->key) : Json(nullptr)},
+                    {"launches", use.launches},
+                    {"device_share", share ? Json(*share) : Json(nullptr)},
+                    {"builds", std::move(builds)}});
+  }
+  return {{"kernels", std::move(list)}};
+}
+
+std::string kernels_table(const KernelUses& uses) {
+  if (uses.kernels.empty()) {
+    return "no kernels of compiled graphs, and none that are hand-written\n";
+  }
+  TextTable table({{"kernel"},
+                   {"architecture"},
+                   {"registers", Alignment::kRight},
+                   {"shared memory", Alignment::kRight},
+                   {"bytes", Alignment::kRight},
+                   {"launches", Alignment::kRight},
+                   {"device time", Alignment::kRight}});
+  for (const auto& [id, use] : uses.kernels) {
+    const auto share = share_of(uses, use);
+    const std::string share_text = share ? fmt::format("{:.1f} %", *share * kPercent) : "";
+    if (use.code == nullptr) {
+      table.add({use.name, "none: a stub", "", "", "", with_commas(use.launches), share_text});
+      continue;
+    }
+    for (const et_schema::KernelBuild& build : use.code->builds) {
+      table.add({use.name, fmt::format("sm_{}", build.architecture),
+                 with_commas(static_cast<std::uint64_t>(build.registers)),
+                 with_commas(static_cast<std::uint64_t>(build.shared_bytes)),
+                 with_commas(build.cubin.bytes->size()), with_commas(use.launches), share_text});
+    }
+  }
+  return table.to_text();
+}
+
+}  // namespace
+
+std::string render_kernels(const et_schema::Bench& bench, Format format) {
+  const KernelUses uses = uses_of(bench);
+  const Json document = kernels_document(uses);
+  return format == Format::kCsv ? json_to_csv(document)
+                                : as_asked(format, document, [&] { return kernels_table(uses); });
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace understudy::et_schema {
+
+/// A parameter of a kernel in its parameter block.
+struct CubinParameter {
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  bool operator==(const CubinParameter&) const = default;
+};
+
+/// A kernel of a cubin.
+struct CubinKernel {
+  std::string name;
+  std::vector<CubinParameter> parameters;  ///< in their order
+  std::uint32_t registers = 0;             ///< of a thread; 0: not told
+};
+
+/// Reads which kernels a cubin has and what parameters they take: of a 64-bit ELF file for CUDA the
+/// sections `.nv.info.NAME` (EIATTR_KPARAM_INFO) and `.nv.info` (EIATTR_REGCOUNT), as `cuobjdump
+/// -elf` of CUDA 12 and 13 shows them. `file` names it in errors. Throws Error (bad input): no such
+/// ELF file, cut off, or without a kernel.
+[[nodiscard]] std::vector<CubinKernel> read_cubin(std::string_view bytes, const std::string& file);
+
+}  // namespace understudy::et_schema

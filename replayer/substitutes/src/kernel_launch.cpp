@@ -1,0 +1,209 @@
+#include "kernel_launch.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "et_schema/model/slot_extent.h"
+#include "replayer/device/device_kernel.h"
+#include "replayer/dispatch/layout.h"
+#include "substitute_native.h"
+
+namespace understudy::replayer {
+namespace {
+
+using et_schema::Argument;
+using et_schema::CompiledKernel;
+using et_schema::Instruction;
+using et_schema::KernelBuild;
+using et_schema::Slot;
+using torch::jit::Stack;
+
+// Behind a kernel's arguments stand the text of their roles and that of the launch.
+constexpr std::size_t kTexts = 2;
+
+/// Everything of a launch that stays the same from call to call.
+struct Launch {
+  DeviceKernel kernel;
+  std::vector<std::string> parameters;  ///< their types
+  std::array<std::int64_t, 3> grid{};
+  std::int64_t scratch_bytes = 0;  ///< of the whole grid
+  std::int64_t profile_scratch_bytes = 0;
+  std::vector<Slot> made;  ///< layouts of what is allocated for it, in the arguments' order
+  c10::Device device;
+};
+
+/// The bytes of each parameter, in the eight bytes that hold any of them.
+class Parameters {
+ public:
+  explicit Parameters(std::size_t count) { values_.reserve(count); }
+
+  void add_pointer(const void* pointer) { add_bytes(pointer); }
+
+  void add_number(const std::string& type, const c10::IValue& value) {
+    TORCH_CHECK(value.isInt() || value.isDouble() || value.isBool(), "a parameter ", type,
+                " of a kernel was recorded as ", value.tagKind());
+    const bool is_float = type.starts_with("fp") || type.starts_with("bf") || type == "f32";
+    const double number = value.isDouble() ? value.toDouble()
+                          : value.isInt()  ? static_cast<double>(value.toInt())
+                                           : static_cast<double>(value.toBool());
+    if (!is_float) {
+      add_bytes(value.isInt()    ? value.toInt()
+                : value.isBool() ? static_cast<std::int64_t>(value.toBool())
+                                 : static_cast<std::int64_t>(value.toDouble()));
+    } else if (type == "fp64") {
+      add_bytes(number);
+    } else if (type == "fp16") {
+      add_bytes(c10::Half(static_cast<float>(number)).x);
+    } else if (type == "bf16") {
+      add_bytes(c10::BFloat16(static_cast<float>(number)).x);
+    } else {
+      add_bytes(static_cast<float>(number));
+    }
+  }
+
+  /// What a launch takes: a pointer to each.
+  [[nodiscard]] std::vector<void*> pointers() {
+    std::vector<void*> all;
+    for (std::uint64_t& value : values_) {
+      all.push_back(&value);
+    }
+    return all;
+  }
+
+ private:
+  /// The lowest bytes come first on every machine that has such a GPU.
+  template <typename Value>
+  void add_bytes(Value value) {
+    std::memcpy(&values_.emplace_back(0), &value, sizeof(value));
+  }
+
+  std::vector<std::uint64_t> values_;
+};
+
+at::Tensor made_as(const Slot& layout, c10::Device device) {
+  const at::TensorOptions options =
+      at::TensorOptions().dtype(to_scalar_type(layout.dtype)).device(device);
+  return at::empty({et_schema::extent_elements(layout)}, options)
+      .as_strided(layout.sizes, layout.strides, layout.offset);
+}
+
+/// Memory that lives until the launch is issued: the stream's order keeps it until it is done.
+at::Tensor scratch(std::int64_t bytes, c10::Device device) {
+  return bytes == 0 ? at::Tensor()
+                    : at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device));
+}
+
+std::vector<c10::IValue> run(const Launch& launch, const Stack& stack, std::size_t first) {
+  std::vector<c10::IValue> results;
+  Parameters parameters(launch.parameters.size() + 2);
+  for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
+    const c10::IValue& value = stack[first + i];
+    if (!launch.parameters[i].starts_with('*')) {
+      parameters.add_number(launch.parameters[i], value);
+      continue;
+    }
+    TORCH_CHECK(value.isTensor() || value.isNone(), "a pointer of a kernel was recorded as ",
+                value.tagKind());
+    at::Tensor tensor = value.isTensor() ? value.toTensor() : at::Tensor();
+    if (value.isTensor() && !tensor.defined()) {
+      tensor = made_as(launch.made.at(results.size()), launch.device);
+      results.emplace_back(tensor);
+    }
+    TORCH_CHECK(!tensor.defined() || tensor.device() == launch.device,
+                "a tensor of a kernel is on ", tensor.device(), " and not on ", launch.device);
+    parameters.add_pointer(tensor.defined() ? tensor.data_ptr() : nullptr);
+  }
+  const at::Tensor memory = scratch(launch.scratch_bytes, launch.device);
+  const at::Tensor profile_memory = scratch(launch.profile_scratch_bytes, launch.device);
+  parameters.add_pointer(memory.defined() ? memory.data_ptr() : nullptr);
+  parameters.add_pointer(profile_memory.defined() ? profile_memory.data_ptr() : nullptr);
+  launch.kernel.launch(launch.grid, parameters.pointers().data());
+  return results;
+}
+
+/// The layouts of what was allocated for the kernel: its undefined arguments, in order, are its
+/// results. Nothing where these do not go together.
+std::optional<std::vector<Slot>> made_for(const et_schema::Program& program,
+                                          const Instruction& instruction) {
+  std::vector<Slot> made;
+  for (const Argument& result : instruction.results) {
+    const auto* slot = std::get_if<Argument::SlotRef>(&result.value);
+    if (slot == nullptr) {
+      return std::nullopt;
+    }
+    made.push_back(program.slots[slot->id]);
+  }
+  const auto undefined = std::ranges::count_if(instruction.args, [](const Argument& argument) {
+    return std::holds_alternative<Argument::Undefined>(argument.value);
+  });
+  return made.size() == static_cast<std::size_t>(undefined) ? std::optional(std::move(made))
+                                                            : std::nullopt;
+}
+
+std::string no_build(const CompiledKernel& kernel, int architecture) {
+  std::vector<std::string> there;
+  for (const KernelBuild& build : kernel.builds) {
+    there.push_back(fmt::format("sm_{}", build.architecture));
+  }
+  return fmt::format("its machine code is for {}, and this GPU is sm_{}", fmt::join(there, ", "),
+                     architecture);
+}
+
+}  // namespace
+
+std::variant<Substitute, std::string> find_kernel_launch(const et_schema::Program& program,
+                                                         const Instruction& instruction,
+                                                         c10::Device device) {
+  const auto recorded = et_schema::launch_of(instruction);
+  const auto kernel = recorded
+                          ? std::ranges::find(program.kernels, recorded->key, &CompiledKernel::key)
+                          : program.kernels.end();
+  if (!device.is_cuda() || kernel == program.kernels.end()) {
+    return "";
+  }
+  if (instruction.args.size() != kernel->parameters.size() + kTexts) {
+    return fmt::format("{} arguments were recorded for its {} parameters",
+                       instruction.args.size() - std::min(instruction.args.size(), kTexts),
+                       kernel->parameters.size());
+  }
+  std::optional<std::vector<Slot>> made = made_for(program, instruction);
+  if (!made) {
+    return "it cannot be told which of its arguments are what was allocated for it";
+  }
+  const std::optional<int> architecture = device_architecture(device);
+  if (!architecture) {
+    return "CUDA's driver does not tell the GPU's compute capability";
+  }
+  const KernelBuild* build = et_schema::find_build(*kernel, *architecture);
+  if (build == nullptr) {
+    return no_build(*kernel, *architecture);
+  }
+  std::variant<DeviceKernel, std::string> loaded = DeviceKernel::load(*build, device);
+  if (const auto* why = std::get_if<std::string>(&loaded)) {
+    return *why;
+  }
+  const std::int64_t blocks =
+      recorded->grid[0] * recorded->grid[1] * recorded->grid[2] * build->cluster_blocks;
+  auto launch = std::make_shared<const Launch>(
+      Launch{std::get<DeviceKernel>(std::move(loaded)), kernel->parameters, recorded->grid,
+             build->scratch_bytes * blocks, build->profile_scratch_bytes * blocks, *std::move(made),
+             device});
+  return Substitute{
+      .by = fmt::format("its machine code for sm_{}", build->architecture),
+      .rung = Rung::kSubstituted,
+      .call = on_stack(instruction.args.size(), [launch](const Stack& stack, std::size_t first) {
+        return run(*launch, stack, first);
+      })};
+}
+
+}  // namespace understudy::replayer

@@ -1,0 +1,271 @@
+"""Tests what a capture keeps of Triton's kernels, and that it compiles ahead of time without a GPU.
+
+Triton's interpreter runs the kernels on the CPU (TRITON_INTERPRET=1), in a process of its own: this
+file with a folder as its argument. A launcher that launches nothing stands in for a GPU's.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "capture"))
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    print("[  SKIPPED ] scripts.triton (no Triton)")
+    sys.exit(0)
+from understudy_capture import triton_kernels  # noqa: E402
+
+FACTOR: tl.constexpr = tl.constexpr(2.0)
+TABLE = [1, 2]
+ELEMENTS = 300
+
+
+@triton.jit
+def doubled(x):
+    return x * FACTOR
+
+
+@triton.jit
+def scale(x_ptr, y_ptr, n, one, bias, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, doubled(x) + bias * one, mask=i < n)
+
+
+@triton.jit
+def of_a_table(x_ptr):
+    tl.store(x_ptr, TABLE[0])
+
+
+def launch_scale(x, y):
+    scale[lambda given: (triton.cdiv(ELEMENTS, given["BLOCK"]),)](
+        x, y, ELEMENTS, 1, 0.5, BLOCK=128, num_warps=2)
+
+
+def compiled_model():
+    """A model whose Triton kernel inductor generates for the CPU, and the same eagerly."""
+    import torch._inductor.config
+    from triton.backends.compiler import GPUTarget
+    from triton.runtime import driver
+    torch._inductor.config.cpu_backend = "triton"
+    torch._inductor.config.compile_threads = 1
+    driver.set_active(types.SimpleNamespace(
+        get_current_target=lambda: GPUTarget("cuda", 90, 32), get_current_device=lambda: 0,
+        get_active_torch_device=lambda: torch.device("cpu")))
+
+    def model(x):
+        return torch.relu(x) * 2 + x
+    return torch.compile(model), model
+
+
+def capture_into(folder):
+    """Run under the interpreter: a step with a kernel of inductor's and a hand-written one."""
+    from understudy_capture import recorder
+    compiled, model = compiled_model()
+    x, y = torch.randn(ELEMENTS), torch.zeros(ELEMENTS)
+    with recorder.Capture(folder, warmup=2, timed=1, profiled=1, count_faults=False) as running:
+        while not running.done:
+            z = compiled(x)
+            launch_scale(z, y)
+            running.step()
+    torch.testing.assert_close(z, model(x))
+    torch.testing.assert_close(y, 2 * z + 0.5)
+
+
+def read(path):
+    with gzip.open(path) as stream:
+        return json.load(stream)
+
+
+def compile_kernels(*arguments):
+    environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
+    return subprocess.run([sys.executable, str(ROOT / "scripts" / "compile_kernels"), *arguments],
+                          capture_output=True, text=True, env=environment)
+
+
+class CaptureTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name) / "capture"
+        subprocess.run([sys.executable, __file__, str(cls.folder)], check=True,
+                       env={**os.environ, "TRITON_INTERPRET": "1"}, stderr=subprocess.DEVNULL)
+        cls.document = read(cls.folder / "rank-0.compiled.json.gz")
+        cls.kernels = {kernel["key"]: kernel for kernel in cls.document["triton"]}
+        cls.nodes = [node for node in read(cls.folder / "rank-0.et.json.gz")["nodes"]
+                     if {"name": "kernel_backend", "type": "string", "value": "triton"}
+                     in node["attrs"]]
+
+    def test_each_launch_is_one_node_whose_kernel_is_kept(self):
+        self.assertEqual(len(self.nodes), 2)
+        self.assertEqual(len(self.kernels), 2)
+        self.assertEqual(self.document["triton_left_out"], {})
+        for node in self.nodes:
+            word, key, *grid = node["inputs"]["values"][-1].split()
+            self.assertEqual(word, "launch")
+            self.assertEqual(len(grid), 3)
+            kernel = self.kernels[key]
+            self.assertEqual(kernel["name"], node["name"])
+            self.assertEqual(kernel["launches"], 1)
+            passed = [kind for kind in kernel["signature"].values() if kind != "constexpr"]
+            *values, roles, _ = node["inputs"]["values"]
+            self.assertEqual(len(values), len(passed))
+            self.assertEqual(["*" if role != "-" else "" for role in roles.split()],
+                             [kind[0] if kind[0] == "*" else "" for kind in passed])
+
+    def test_a_hand_written_kernel_shows_its_arguments_and_grid(self):
+        node = next(node for node in self.nodes if node["name"] == "scale")
+        x, y, n, bias, roles, launch = node["inputs"]["values"]
+        self.assertEqual((n, bias), (ELEMENTS, 0.5))  # 1 is a constant
+        self.assertEqual(launch.split()[2:], ["3", "1", "1"])
+        kernel = self.kernels[launch.split()[1]]
+        self.assertEqual(kernel["constants"], {"one": 1, "BLOCK": 128})
+        self.assertEqual(kernel["options"], {"num_ctas": 1, "num_stages": 3, "num_warps": 2})
+
+    def test_a_kernel_of_inductors_reads_and_writes_what_it_says(self):
+        node = next(node for node in self.nodes if node["name"] != "scale")
+        *_, roles, launch = node["inputs"]["values"]
+        self.assertEqual(roles, "r w -")
+        block = self.kernels[launch.split()[1]]["constants"]["XBLOCK"]
+        self.assertEqual(launch.split()[2:], [str(-(-ELEMENTS // block)), "1", "1"])
+
+    def test_kernels_compile_for_gpus_that_are_not_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            end = compile_kernels(str(self.folder / "rank-0.compiled.json.gz"), "--architectures",
+                                  "sm_90,sm_80,sm_100", "--output", folder)
+            self.assertEqual((end.returncode, end.stderr), (0, ""))
+            result = json.loads((Path(folder) / "kernels.json").read_text())
+            self.assertEqual(result["failures"], [])
+            self.assertEqual([kernel["key"] for kernel in result["kernels"]], sorted(self.kernels))
+            for kernel in result["kernels"]:
+                self.assertEqual([build["architecture"] for build in kernel["builds"]], [80, 90, 100])
+                for build in kernel["builds"]:
+                    code = (Path(folder) / build["cubin"]).read_bytes()
+                    self.assertTrue(code.startswith(b"\x7fELF"))
+                    for secret in (kernel["name"], str(ROOT), folder, "doubled"):
+                        self.assertNotIn(secret.encode(), code)
+                    self.assertEqual(build["function"], "kernel")
+
+
+class LaunchTest(unittest.TestCase):
+    """Without the interpreter: a launcher that launches nothing stands in for a GPU's."""
+
+    def setUp(self):
+        self.launches = triton_kernels.Launches()
+        self.calls = []
+        cubin = types.SimpleNamespace(
+            asm={"cubin": b"\x7fELFcode"},
+            metadata=types.SimpleNamespace(
+                target=types.SimpleNamespace(arch=90), num_warps=2, num_ctas=1, shared=64,
+                global_scratch_size=0, profile_scratch_size=0, launch_cooperative_grid=False,
+                launch_pdl=False, name="scale"))
+        owner = triton.runtime.jit.JITFunction
+        run = owner.run
+        self.addCleanup(setattr, owner, "run", run)
+
+        def launcher(function, *args, grid, warmup, **kwargs):
+            self.calls.append((function.__name__, args, kwargs))
+            return cubin
+        owner.run = launcher
+
+    def launch(self, **options):
+        x, y = torch.zeros(ELEMENTS), torch.zeros(ELEMENTS)
+        with triton_kernels.TritonLabels(launches=self.launches, **options), \
+                torch.profiler.profile() as profile:
+            launch_scale(x, y)
+        return [event.name for event in profile.events()]
+
+    def test_the_launch_is_labelled_and_goes_on(self):
+        self.assertIn("scale", self.launch())
+        name, args, kwargs = self.calls[0]
+        self.assertEqual((name, len(args), kwargs), ("scale", 5, {"BLOCK": 128, "num_warps": 2}))
+
+    def test_what_ran_on_a_gpu_is_kept(self):
+        self.launch()
+        kernel, = self.launches.document()["triton"]
+        self.assertEqual(kernel["architecture"], "sm_90")
+        self.assertEqual(kernel["metadata"]["shared"], 64)
+        self.assertEqual(kernel["cubin"], "f0VMRmNvZGU=")
+
+    def test_timed_steps_have_labels_and_keep_nothing(self):
+        self.assertIn("scale", self.launch(describes=False))
+        self.assertEqual(self.launches.document(), {"triton": [], "triton_left_out": {}})
+
+    def test_what_a_kernel_writes_is_told_by_its_ir(self):
+        x = torch.zeros(ELEMENTS)
+        _, signature, constants, attributes, _ = triton_kernels.specialised(
+            scale, (x, x, ELEMENTS, 1, 0.5), {"BLOCK": 128})
+        self.assertEqual(triton_kernels.mutated(scale, signature, constants, attributes, "test"),
+                         ["y_ptr"])
+
+    def test_afterwards_nothing_is_labelled(self):
+        before = triton.runtime.jit.JITFunction.run
+        self.launch()
+        self.assertIs(triton.runtime.jit.JITFunction.run, before)
+
+    def test_a_kernel_with_an_unknown_global_is_left_out(self):
+        with triton_kernels.TritonLabels(launches=self.launches):
+            of_a_table[(1,)](torch.zeros(1, dtype=torch.int32))
+        self.assertEqual(self.launches.document(), {
+            "triton": [], "triton_left_out": {"a global TABLE of type list": 1}})
+        self.assertEqual(len(self.calls), 1)
+
+    def test_the_same_kernel_has_the_same_key(self):
+        self.launch()
+        other = triton_kernels.Launches()
+        self.launches, kept = other, self.launches
+        self.launch()
+        self.assertEqual(list(other.kernels), list(kept.kernels))
+
+
+class RefusalTest(unittest.TestCase):
+    def refused(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rank-0.compiled.json"
+            path.write_text(text)
+            end = compile_kernels(str(path), "--architectures", "sm_90", "--output", folder)
+            return end.returncode, end.stderr.replace(str(path), "FILE").strip()
+
+    def test_another_version(self):
+        self.assertEqual(self.refused('{"format":"understudy-compiled","version":3}'), (
+            65, "compile_kernels: FILE: expected understudy-compiled of version 2 at most, got "
+                "ValueError: understudy-compiled, version 3"))
+
+    def test_no_json(self):
+        status, text = self.refused("{")
+        self.assertEqual(status, 65)
+        self.assertIn("JSONDecodeError", text)
+
+    def test_a_source_that_does_not_compile_is_a_failure_of_that_kernel(self):
+        kernel = {"key": "0" * 16, "name": "broken", "source": "import nothing_of_this_name",
+                  "signature": {"x": "*fp32"}, "constants": {}, "attributes": {}, "options": {}}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rank-0.compiled.json"
+            path.write_text(json.dumps({"format": "understudy-compiled", "version": 2,
+                                        "triton": [kernel]}))
+            end = compile_kernels(str(path), "--architectures", "sm_90", "--output", folder)
+            self.assertEqual(end.returncode, 0)
+            result = json.loads((Path(folder) / "kernels.json").read_text())
+        self.assertEqual(result["kernels"], [])
+        self.assertEqual(result["failures"], [
+            {"key": "0" * 16, "name": "broken", "architecture": 90,
+             "why": "ModuleNotFoundError: No module named 'nothing_of_this_name'"}])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2 and Path(sys.argv[1]).is_absolute():
+        capture_into(Path(sys.argv[1]))
+    else:
+        unittest.main()
