@@ -11,6 +11,7 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/regular_expression.h"
 #include "predictor/simulate/flow.h"
@@ -159,7 +160,7 @@ std::string what_is_there(const Job& job) {
 
 [[noreturn]] void refuse_idle(const Job& job, const WhatIf& question) {
   const bool communicates = std::ranges::any_of(job.programs, [](const Program* program) {
-    return std::ranges::any_of(program->instructions, is_communication);
+    return std::ranges::any_of(program->instructions, et_schema::is_communication);
   });
   const bool has_device = std::ranges::any_of(job.programs, [](const Program* program) {
     return std::ranges::any_of(program->instructions, [&](const Instruction& instruction) {
