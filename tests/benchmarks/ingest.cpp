@@ -69,7 +69,7 @@ int run(const std::string& trace_path, const std::string& kineto_path) {
   fmt::print("{}: {:.1f} MB, {} nodes; {} rounds\n", trace_path, bytes / kMega, nodes, kRounds);
   print("trace, bytes to Trace", bytes / kMega / fastest(ours), "MB/s");
   print("simdjson DOM, new parser", bytes / kMega / fastest(dom), "MB/s");
-  print("time against the DOM's", *et_schema::median(ratios), "x");
+  print("time against the DOM's", *median(ratios), "x");
 
   const std::string profile = read_one(kineto_path);
   std::vector<double> kineto;
