@@ -9,11 +9,11 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchmarks/drift_study",
             "tests/benchmarks/pace_study", "tests/benchmarks/run_benchmarks", "tests/captures/make_captures.py",
             "tests/golden/compare/make_reports", "tests/golden/list_refused", "tests/run_everywhere", "tests/compile_times", "scripts/check_headers", "scripts/check_type_names", "scripts/check_unity_names", "scripts/public_operators",
-            
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
             "tests/benchmarks/prediction/overlap_study",
+            "tests/benchmarks/prediction/anchored_study", "tests/benchmarks/import_study",
             "tests/benchmarks/prediction/batch_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
@@ -48,7 +48,7 @@ class EndingsTest(unittest.TestCase):
     def test_none_is_forgotten(self):
         listed = subprocess.run(["git", "grep", "-l", "^#!/usr/bin/env python3"], cwd=ROOT,
                                 capture_output=True, text=True).stdout.split()
-        thin = {"scripts/capture", "scripts/fidelity"}  # their main() is run_main itself
+        thin = {"scripts/capture", "scripts/compile_kernels", "scripts/fidelity"}  # their main() is run_main itself
         # These are parts of golden commands, and processes whose first argument says what to do.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
