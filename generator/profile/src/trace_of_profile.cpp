@@ -156,6 +156,7 @@ class Maker {
     for (const SeenIndex index : found) {
       tensors_[index].used = moment_;
     }
+    type_lists(call, found);
     optimizer_.began(call, operands, found);
     if (event_of(call.event).name == "torch::autograd::AccumulateGrad" && found.size() == 1) {
       optimizer_.add_gradient(found.front());
@@ -190,6 +191,30 @@ class Maker {
     }
     uses_.push_back({&tensor, choice.tensor});
     return choice.tensor;
+  }
+
+  /// The tensors of a list have one element type: that of those which operators made. What is older
+  /// than the profile, and was met here first, has it too.
+  void type_lists(const Call& call, std::span<const SeenIndex> found) {
+    std::optional<et_schema::DType> made;
+    for (std::size_t i = 0; i < found.size() && !made; ++i) {
+      if (call.role_of[i].is_untyped && tensors_[found[i]].born != moment_) {
+        made = tensors_[found[i]].dtype;
+      }
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!call.role_of[i].is_untyped) {
+        continue;
+      }
+      SeenTensor& tensor = tensors_[found[i]];
+      if (made && tensor.born == moment_) {
+        SeenStorage& storage = tensors_.storage(tensor.storage);
+        storage.bytes =
+            storage.bytes / et_schema::item_size(tensor.dtype) * et_schema::item_size(*made);
+        tensor.dtype = *made;
+      }
+      call.recorded.tensors[i]->dtype = tensor.dtype;
+    }
   }
 
   /// The operator behind the call on its thread, without namespace; empty where there is none.
