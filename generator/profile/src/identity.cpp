@@ -117,7 +117,7 @@ Identity::Choice Identity::find(const Wanted& wanted, std::span<const Frame> fra
   const bool in_backward = !frames.empty() && frames.back().is_backward;
   const bool in_optimizer = !frames.empty() && frames.back().is_optimizer;
   const bool is_parameter = !in_backward && is_parameter_name(wanted.argument);
-  using Key = std::tuple<bool, int, std::int64_t, bool, std::int64_t>;
+  using Key = std::tuple<bool, int, std::int64_t, int, std::int64_t>;
   Best<Key> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
     const SeenTensor& tensor = tensors_[index];
@@ -136,7 +136,7 @@ Identity::Choice Identity::find(const Wanted& wanted, std::span<const Frame> fra
       const bool is_done = tensor.used > frames.back().begun;
       const int kind =
           wanted.is_written ? (storage.is_external ? 0 : 1) : (tensor.in_backward ? 0 : 1);
-      best.offer(index, {is_taken, kind, is_done ? 1 : 0, false, wanted.is_written ? born : -born});
+      best.offer(index, {is_taken, kind, is_done ? 1 : 0, 0, wanted.is_written ? born : -born});
       continue;
     }
     if (in_backward) {
@@ -144,11 +144,13 @@ Identity::Choice Identity::find(const Wanted& wanted, std::span<const Frame> fra
                          tensor.in_backward && !is_read ? 0
                          : tensor.in_backward           ? 1
                                                         : 2,
-                         storage.freed_ns <= end_ns ? 0 : 1, is_read, -born});
+                         storage.freed_ns <= end_ns ? 0 : 1, is_read ? 1 : 0, -born});
       continue;
     }
     const bool dies = storage.freed_ns <= end_ns;
-    best.offer(index, {is_taken, dies ? 0 : 1, dies ? 0 : storage.freed_ns, is_read, -born});
+    const std::int64_t freed_ns = storage.freed_ns < backward_ns_ ? storage.freed_ns : kLatestNs;
+    const int read = !is_read ? 0 : tensor.maker == wanted.op ? 1 : 2;
+    best.offer(index, {is_taken, dies ? 0 : 1, dies ? 0 : freed_ns, read, -born});
   }
   return best.choice();
 }

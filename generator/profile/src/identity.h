@@ -33,6 +33,7 @@ struct Wanted {
   std::span<const std::int64_t> strides;
   et_schema::DType dtype = et_schema::DType::kUndefined;  ///< kUndefined: any
   std::string_view argument;                              ///< its name in the schema
+  std::string_view op;                                    ///< the operator that takes it
   bool is_written = false;
   bool is_gradient = false;  ///< what autograd hands to a node of the backward pass
 };
@@ -51,12 +52,16 @@ enum class Told : std::uint8_t {
 /// - of a label of the backward pass, the newest gradient that nobody has read;
 /// - in the backward pass, what this node's operators made, its gradients, and what the forward
 ///   operator of the same sequence number had (autograd saves from among them);
-/// - elsewhere what is freed right behind the call, then what is freed soonest, since Python keeps
-///   no tensor longer than its names; what nobody has read; the newest;
+/// - elsewhere what is freed right behind the call, then what is freed soonest in the forward pass,
+///   since Python keeps no tensor longer than its names (what autograd saved says nothing by when
+///   it is freed); what nobody has read; what such an operator made, as sums of residuals are
+///   summed again; the newest;
 /// - parameters, by the argument's name, are one tensor for each call of the forward pass.
 class Identity {
  public:
-  explicit Identity(Tensors& tensors) : tensors_(tensors) {}
+  /// `backward_ns` is when the first node of the backward pass began; kLatestNs: none did.
+  Identity(Tensors& tensors, std::int64_t backward_ns)
+      : tensors_(tensors), backward_ns_(backward_ns) {}
 
   struct Choice {
     SeenIndex tensor = kNotSeen;  ///< kNotSeen: none
@@ -73,6 +78,7 @@ class Identity {
   [[nodiscard]] bool can_be(const Wanted& wanted, SeenIndex index, std::int64_t now_ns) const;
 
   Tensors& tensors_;
+  std::int64_t backward_ns_;
 };
 
 /// Arguments that modules hold: "weight", "bias", "running_mean", ….

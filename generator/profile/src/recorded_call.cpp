@@ -85,10 +85,12 @@ int fit(const Parameter& parameter, const KinetoArgument& argument) {
   const bool is_bool = argument.value == "True" || argument.value == "False";
   switch (told_by(argument)) {
     case ToldAs::kNothing:
-      return parameter.is_optional                    ? 2
-             : is_untold(base) || (parameter.is_list) ? 1
-             : base == "Tensor"                       ? 1
-                                                      : 0;
+      // Lists of more than thirty tensors are left out, and nothing tells them.
+      return parameter.is_optional                   ? 2
+             : base == "Tensor" && parameter.is_list ? 0
+             : base == "Tensor" || is_untold(base)   ? 1
+             : parameter.is_list                     ? 1
+                                                     : 0;
     case ToldAs::kTensor:
       return base == "Tensor" && !parameter.is_list ? 2 : 0;
     case ToldAs::kTensors:

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/kineto/kineto.h"
@@ -41,6 +42,7 @@ struct SeenTensor {
   bool is_visible = false;   ///< calls outside of the operator that made it can have it
   bool in_backward = false;  ///< an operator of the backward pass made it
   bool is_parameter = false;
+  std::string_view maker = {};  ///< the operator that made it; empty: none in the profile
 };
 
 /// Bytes of the storage up to behind the last element.

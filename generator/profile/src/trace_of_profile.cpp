@@ -65,6 +65,16 @@ bool is_product_node(std::string_view label) {
                              [label](std::string_view name) { return label.starts_with(name); });
 }
 
+std::int64_t begin_of_backward(const HostEvents& host, std::span<const Call> calls) {
+  std::int64_t begin_ns = kLatestNs;
+  for (const Call& call : calls) {
+    if (call.is_backward) {
+      begin_ns = std::min(begin_ns, host.events[call.event].start_ns);
+    }
+  }
+  return begin_ns;
+}
+
 /// Walks through the calls in time, gives each tensor its identity, and makes the nodes.
 class Maker {
  public:
@@ -77,7 +87,7 @@ class Maker {
         trace_(trace),
         arena_(*trace.arena),
         allocations_(profile, host),
-        identity_(tensors_),
+        identity_(tensors_, begin_of_backward(host, calls)),
         optimizer_(tensors_),
         frames_(host.threads.size()),
         call_tensors_(calls.size()),
@@ -146,6 +156,7 @@ class Maker {
     for (const SeenIndex index : found) {
       tensors_[index].used = moment_;
     }
+    type_lists(call, found);
     optimizer_.began(call, operands, found);
     if (event_of(call.event).name == "torch::autograd::AccumulateGrad" && found.size() == 1) {
       optimizer_.add_gradient(found.front());
@@ -161,6 +172,7 @@ class Maker {
                         tensor.strides,
                         argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
                         argument.name,
+                        event_of(call.event).name,
                         argument.is_written,
                         call.recorded.schema.empty() && is_in_backward(call, open)};
     if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
@@ -179,6 +191,30 @@ class Maker {
     }
     uses_.push_back({&tensor, choice.tensor});
     return choice.tensor;
+  }
+
+  /// The tensors of a list have one element type: that of those which operators made. What is older
+  /// than the profile, and was met here first, has it too.
+  void type_lists(const Call& call, std::span<const SeenIndex> found) {
+    std::optional<et_schema::DType> made;
+    for (std::size_t i = 0; i < found.size() && !made; ++i) {
+      if (call.role_of[i].is_untyped && tensors_[found[i]].born != moment_) {
+        made = tensors_[found[i]].dtype;
+      }
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!call.role_of[i].is_untyped) {
+        continue;
+      }
+      SeenTensor& tensor = tensors_[found[i]];
+      if (made && tensor.born == moment_) {
+        SeenStorage& storage = tensors_.storage(tensor.storage);
+        storage.bytes =
+            storage.bytes / et_schema::item_size(tensor.dtype) * et_schema::item_size(*made);
+        tensor.dtype = *made;
+      }
+      call.recorded.tensors[i]->dtype = tensor.dtype;
+    }
   }
 
   /// The operator behind the call on its thread, without namespace; empty where there is none.
@@ -292,7 +328,14 @@ class Maker {
   SeenIndex find_result(const Call& call, const Frame& frame, const ResultTensor& result,
                         std::span<const SeenIndex> taken) {
     if (result.same_as >= 0) {
-      return frame.inputs[static_cast<std::size_t>(result.same_as)];
+      const SeenIndex same = frame.inputs[static_cast<std::size_t>(result.same_as)];
+      SeenTensor& written = tensors_[same];
+      if (!frame.is_backward && !tensors_.storage(written.storage).is_external) {
+        written.born = moment_;  // what it holds is new, and nobody has read it
+        written.used = 0;
+        written.maker = event_of(call.event).name;
+      }
+      return same;
     }
     SeenTensor seen;
     seen.sizes = place(result.sizes);
@@ -300,11 +343,12 @@ class Maker {
     seen.dtype = dtype_of(call, result);
     seen.born = moment_;
     seen.offset = result.offset_from;
+    seen.maker = event_of(call.event).name;
     const bool is_view = result.storage_of >= 0;
     if (is_view) {
       const SeenTensor& base = tensors_[frame.inputs[static_cast<std::size_t>(result.storage_of)]];
       seen.storage = base.storage;
-      seen.offset += base.offset;
+      seen.offset += result.offset_is_absolute ? 0 : base.offset;
     }
     const SeenIndex made = find_made(call, frame, seen, is_view, taken);
     if (made != kNotSeen) {
