@@ -52,7 +52,7 @@ def pack(target):
                 copy_library(library, target / "lib" / library.rpartition("/")[2])
         copy = target / file.relative_to(OWN_BIN.parent)
         shutil.copy(file, copy)
-        subprocess.run(["strip", "--strip-debug", str(copy)], check=True)
+        subprocess.run(["strip", "--strip-unneeded", str(copy)], check=True)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     both = size + tree_bytes()
     said = (f"{target} holds {size / 2**20:.1f} MiB, {both / 2**20:.1f} MiB with the tree")

@@ -137,7 +137,7 @@ class InstallTest(unittest.TestCase):
     def test_each_verb_starts_its_program(self):
         hidden = {"UNDERSTUDY_TORCH_ROOT": str(self.torch)}
         self.assertEqual(sorted(path.name for path in (self.prefix / "bin").iterdir()),
-                         ["replay", "understudy", "understudy-capture", "understudy-fidelity",
+                         ["replay", "understudy", "understudy-capture", "understudy-compile_kernels", "understudy-fidelity",
                           "understudy-mpirun"])
         done = self.run_installed("understudy", "replay", "--version", **hidden)
         self.assertEqual(done.stdout, f"replay {VERSION}\n")

@@ -17,7 +17,7 @@ using et_schema::Value;
 using et_schema::ValueKind;
 
 /// c10::toString(ScalarType), in c10/core/ScalarType.h.
-DType dtype_of(std::string_view name) {
+DType dtype_of_name(std::string_view name) {
   constexpr auto kNames = std::to_array<std::pair<std::string_view, DType>>({
       {"Byte", DType::kUInt8},
       {"Char", DType::kInt8},
@@ -105,7 +105,7 @@ RecordedComm recorded_communication(const et_schema::KinetoComm& comm, Arena are
   const auto kind = et_schema::kind_of_recorded_name(comm.name);
   const bool moves = kind && (comm.in_elements > 0 || comm.out_elements > 0);
   if (moves) {
-    const DType dtype = dtype_of(comm.dtype);
+    const DType dtype = dtype_of_name(comm.dtype);
     Tensor* in = make.tensor(comm.in_elements, dtype);
     const bool is_in_place = et_schema::traits(*kind).sizes == et_schema::CommSizes::kPairs &&
                              comm.in_elements == comm.out_elements;

@@ -115,9 +115,8 @@ TEST(TraceFilesRefusal, FolderWithoutTraces) {
   EXPECT_EQ(read_error({folder.path()}),
             no_trace_in(folder.path(), "Kineto files: " + kineto +
                                            " and 1 more\n"
-                                           "  hint:     give the execution traces of the same run; "
-                                           "inspect --device-time shows what "
-                                           "profiles hold by themselves"));
+                                           "  hint:     give the execution traces of the same run, "
+                                           "or the profiles alone, without other files"));
 }
 
 TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {
