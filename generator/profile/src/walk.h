@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "calls.h"
+#include "devices.h"
+#include "et_schema/kineto/kineto.h"
+#include "et_schema/model/losses.h"
+#include "et_schema/support/arena.h"
+#include "tensors.h"
+
+namespace understudy::generator {
+
+/// A tensor of a call, and which one it is.
+struct Use {
+  et_schema::Tensor* tensor = nullptr;
+  SeenIndex seen = kNotSeen;
+};
+
+/// What a walk through all calls has found.
+struct Walked {
+  Tensors tensors;
+  std::vector<CallTensors> of_call;  ///< by host event
+  std::vector<Use> uses;             ///< of all arguments
+  std::vector<HostIndex> order;      ///< host events as they began
+};
+
+/// Walks through the calls in time and tells which tensor each argument is (identity.h), and what
+/// each call results in. `losses` counts what was inferred.
+[[nodiscard]] Walked walk_calls(const et_schema::Profile& profile, const HostEvents& host,
+                                std::span<Call> calls, et_schema::Arena arena,
+                                et_schema::Losses& losses);
+
+}  // namespace understudy::generator
