@@ -216,6 +216,10 @@ class NodeMaker {
   void fill(Tensor& tensor, SeenIndex index) {
     const SeenTensor& seen = walked_.tensors[index];
     const SeenStorage& storage = walked_.tensors.storage(seen.storage);
+    if (seen.dtype == et_schema::DType::kUndefined) {
+      tensor = {};
+      return;
+    }
     tensor.sizes = seen.sizes;
     tensor.strides = seen.strides;
     tensor.has_strides = true;
