@@ -27,13 +27,14 @@ class Walk {
 };
 
 /// Adds what the list at this place holds, level by level: a tensor's numbers are one list, a
-/// TensorList's are one for each tensor in it. Passes the value.
-void read_numbers(JsonPull* value, std::vector<std::vector<std::int64_t>>& lists) {
+/// TensorList's are one for each tensor in it. Returns whether there are lists in it. Passes the
+/// value.
+bool read_numbers(JsonPull* value, std::vector<std::vector<std::int64_t>>& lists) {
   if (value == nullptr || !value->stands_on('[')) {
     if (value != nullptr) {
       value->skip();
     }
-    return;
+    return false;
   }
   std::vector<std::int64_t> numbers;
   bool is_nested = false;
@@ -51,6 +52,7 @@ void read_numbers(JsonPull* value, std::vector<std::vector<std::int64_t>>& lists
   if (!is_nested) {
     lists.push_back(std::move(numbers));
   }
+  return is_nested;
 }
 
 std::span<const std::int64_t> place(const std::vector<std::int64_t>& numbers, Arena& arena) {
@@ -68,10 +70,14 @@ std::string_view read_text(JsonPull* value, Arena& arena) {
   return arena.copy(text);
 }
 
-std::span<const KinetoLayout> read_layouts(JsonPull* sizes, JsonPull* strides, Arena& arena) {
+/// `is_list`: of several tensors. Kineto leaves out lists of more than thirty: "[]".
+std::span<const KinetoLayout> read_layouts(JsonPull* sizes, JsonPull* strides, bool is_list,
+                                           Arena& arena) {
   std::vector<std::vector<std::int64_t>> size_lists;
   std::vector<std::vector<std::int64_t>> stride_lists;
-  read_numbers(sizes, size_lists);
+  if (!read_numbers(sizes, size_lists) && is_list) {
+    size_lists.clear();
+  }
   read_numbers(strides, stride_lists);
   const std::span<KinetoLayout> layouts = arena.array<KinetoLayout>(size_lists.size());
   for (std::size_t i = 0; i < layouts.size(); ++i) {
@@ -106,7 +112,8 @@ std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lis
     KinetoArgument& argument = arguments.emplace_back();
     argument.type = read_text(type, arena);
     argument.value = read_text(values.next(), arena);
-    argument.layouts = read_layouts(sizes.next(), strides.next(), arena);
+    argument.layouts =
+        read_layouts(sizes.next(), strides.next(), argument.type == "TensorList", arena);
   }
   const std::span<KinetoArgument> placed = arena.array<KinetoArgument>(arguments.size());
   std::ranges::copy(arguments, placed.begin());

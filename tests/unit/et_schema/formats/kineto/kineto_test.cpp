@@ -85,15 +85,15 @@ TEST(Kineto, ArgumentsAreReadWhereTheyAreAskedFor) {
       R"({"ph": "X", "cat": "cpu_op", "name": "aten::cat", "ts": 1, "dur": 1, "args": )"
       R"({"Concrete Inputs": ["", "-1", "", "[1, 2]"], )"
       R"("Input Strides": [[[4, 1], [2, 1]], [], [1, 3]], )"
-      R"("Input type": ["TensorList", "Scalar", "c10::BFloat16", "ScalarList", ""], )"
-      R"("Input Dims": [[[3, 4], [3, 2]], [], [3, 5], []]}}, )"
+      R"("Input type": ["TensorList", "Scalar", "c10::BFloat16", "ScalarList", "", "TensorList"], )"
+      R"("Input Dims": [[[3, 4], [3, 2]], [], [3, 5], [], [], []]}}, )"
       R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "ts": 1, "dur": 1, "args": )"
       R"({"Collective name": "all_to_allv", "In msg nelems": 3, "Out split size": "[1, 2]", )"
       R"("Process Group Description": "default_pg", "Global rank stride": 1}}, )" +
       std::string(kEvent));
   const Profile profile = parse_kineto(json, "k.json", KinetoDetail::kArguments);
   const std::span<const KinetoArgument> arguments = profile.events.at(0).arguments;
-  ASSERT_EQ(arguments.size(), 5U);
+  ASSERT_EQ(arguments.size(), 6U);
   const auto numbers = [](std::span<const std::int64_t> values) {
     return std::vector<std::int64_t>(values.begin(), values.end());
   };
@@ -106,7 +106,8 @@ TEST(Kineto, ArgumentsAreReadWhereTheyAreAskedFor) {
   EXPECT_EQ(arguments[2].type, "c10::BFloat16");
   EXPECT_EQ(numbers(arguments[2].layouts.front().strides), (Numbers{1, 3}));
   EXPECT_EQ(arguments[3].value, "[1, 2]");
-  EXPECT_TRUE(arguments[4].layouts.empty()) << "the other lists end before";
+  EXPECT_EQ(arguments[4].value, "") << "the list of values ends before";
+  EXPECT_TRUE(arguments[5].layouts.empty()) << "a list that is too long for Kineto";
   EXPECT_TRUE(profile.comms.empty());
   ASSERT_EQ(profile.host_comms.size(), 1U);
   EXPECT_EQ(profile.host_comms[0].event, 1U);
