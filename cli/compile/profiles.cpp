@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "compile/ask_results.h"
@@ -113,7 +114,10 @@ JobTraces read_job(const std::vector<std::string>& paths, et_schema::RankGaps ga
   const auto of_profile = [&job](std::string_view content, const std::string& file) {
     job.made_of.push_back(
         et_schema::parse_kineto(content, file, et_schema::KinetoDetail::kArguments));
-    return generator::trace_of_profile(job.made_of.back(), ask_results());
+    // A profile that is refused needs no program to ask.
+    return generator::trace_of_profile(
+        job.made_of.back(),
+        [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); });
   };
   job.set = et_schema::read_trace_set(paths, et_schema::process_limits(), gaps, of_profile);
   const auto place = [&job](const Profile& profile) {
