@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "clock.h"
-#include "generator/link/device.h"
 #include "et_schema/model/accelerator.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
 #include "generator/flow/autograd.h"
 #include "generator/flow/steps.h"
+#include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
 #include "join.h"

@@ -11,11 +11,11 @@
 #include "chakra_nodes.h"
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/pytorch_et/trace_tree.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 #include "python_text.h"
-#include "et_schema/pytorch_et/trace_tree.h"
 #include "trace_values.h"
 
 namespace understudy::et_schema {

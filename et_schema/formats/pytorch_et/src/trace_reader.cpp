@@ -11,12 +11,12 @@
 #include "et_schema/json_trace/json_objects.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/pytorch_et/trace_tree.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
 #include "trace_nodes.h"
-#include "et_schema/pytorch_et/trace_tree.h"
 
 namespace understudy::et_schema {
 namespace {

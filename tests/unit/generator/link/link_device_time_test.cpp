@@ -8,10 +8,10 @@
 #include <numeric>
 #include <set>
 
-#include "generator/link/device.h"
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
+#include "generator/link/device.h"
 #include "generator/link/device_time.h"
 #include "generator/link/host.h"
 #include "generator/link/link.h"

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "clock.h"
-#include "generator/link/device.h"
 #include "et_schema/support/error.h"
+#include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
 #include "small_profile.h"

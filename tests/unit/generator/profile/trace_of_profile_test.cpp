@@ -56,8 +56,8 @@ std::string shapes(const std::string& dims, const std::string& strides, const st
 }
 
 const std::string kOne = shapes("[[4,8]]", "[[8,1]]", R"(["float"])", R"([""])");
-const std::string kTwo =
-    shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]", R"(["float","float","Scalar"])", R"(["","","1"])");
+const std::string kTwo = shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]",
+                                R"(["float","float","Scalar"])", R"(["","","1"])");
 
 /// Answers as elementwise operators do: like the first tensor, and new.
 std::vector<CallResults> like_first(std::span<const AskedCall> calls) {
@@ -155,12 +155,11 @@ TEST(TraceOfProfile, WhatIsFreedIsReadNoMore) {
 }
 
 TEST(TraceOfProfile, ChildrenHaveTheirParentsTensors) {
-  Profile profile =
-      ProfileText()
-          .op("aten::add", 0, 100, kTwo)
-          .op("aten::neg", 10, 20, kOne)
-          .op("aten::abs", 40, 20, kOne)
-          .parsed();
+  Profile profile = ProfileText()
+                        .op("aten::add", 0, 100, kTwo)
+                        .op("aten::neg", 10, 20, kOne)
+                        .op("aten::abs", 40, 20, kOne)
+                        .parsed();
   const Trace trace = trace_of_profile(profile, like_first);
   const Node& add = node_of(trace, "aten::add");
   EXPECT_EQ(input(node_of(trace, "aten::neg"), 0).tensor_id, input(add, 0).tensor_id);
@@ -192,10 +191,8 @@ TEST(TraceOfProfile, WhatNothingTellsIsOpened) {
 
 TEST(TraceOfProfile, AutocastCallsTheInnerOne) {
   const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
-  Profile profile = ProfileText()
-                        .op("aten::relu", 0, 100, kOne)
-                        .op("aten::relu", 20, 50, half)
-                        .parsed();
+  Profile profile =
+      ProfileText().op("aten::relu", 0, 100, kOne).op("aten::relu", 20, 50, half).parsed();
   const Trace trace = trace_of_profile(profile, like_first);
   EXPECT_TRUE(node_of(trace, "aten::relu").op_schema.empty());
   EXPECT_EQ(input(node_of(trace, "aten::relu", 1), 0).dtype, et_schema::DType::kFloat16);
@@ -226,13 +223,12 @@ TEST(TraceOfProfile, ABackwardNodeReadsWhatItsForwardOperatorHad) {
 
 TEST(TraceOfProfile, ListsHaveTheTypesOfTheirTensors) {
   const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
-  Profile profile =
-      ProfileText()
-          .op("aten::relu", 0, 10, half)
-          .op("aten::cat", 20, 10,
-              shapes("[[[4,8],[4,8]],[]]", "[[[8,1],[8,1]],[]]", R"(["TensorList","Scalar"])",
-                     R"(["","0"])"))
-          .parsed();
+  Profile profile = ProfileText()
+                        .op("aten::relu", 0, 10, half)
+                        .op("aten::cat", 20, 10,
+                            shapes("[[[4,8],[4,8]],[]]", "[[[8,1],[8,1]],[]]",
+                                   R"(["TensorList","Scalar"])", R"(["","0"])"))
+                        .parsed();
   const Trace trace = trace_of_profile(profile, like_first);
   const Node& cat = node_of(trace, "aten::cat");
   EXPECT_EQ(cat.inputs[0].items()[0].tensor().dtype, et_schema::DType::kFloat16);
@@ -240,17 +236,17 @@ TEST(TraceOfProfile, ListsHaveTheTypesOfTheirTensors) {
 }
 
 TEST(TraceOfProfile, CommunicationHasTheTensorsOfItsCaller) {
-  Profile profile =
-      ProfileText()
-          .op("aten::relu", 0, 10, kOne)
-          .op("c10d::allreduce_", 20, 50,
-              shapes("[[[4,8]],[],[],[],[],[]]", "[[[8,1]],[],[],[],[],[]]",
-                     R"(["TensorList","","","","Scalar","Scalar"])", R"(["","","","","True","-1"])"))
-          .op("record_param_comms", 30, 10,
-              R"("Collective name":"allreduce","dtype":"Float","In msg nelems":32,)"
-              R"("Out msg nelems":32,"Group size":2,"Process Group Name":"0",)"
-              R"("Process Group Description":"default_pg","In split size":"[]")")
-          .parsed();
+  Profile profile = ProfileText()
+                        .op("aten::relu", 0, 10, kOne)
+                        .op("c10d::allreduce_", 20, 50,
+                            shapes("[[[4,8]],[],[],[],[],[]]", "[[[8,1]],[],[],[],[],[]]",
+                                   R"(["TensorList","","","","Scalar","Scalar"])",
+                                   R"(["","","","","True","-1"])"))
+                        .op("record_param_comms", 30, 10,
+                            R"("Collective name":"allreduce","dtype":"Float","In msg nelems":32,)"
+                            R"("Out msg nelems":32,"Group size":2,"Process Group Name":"0",)"
+                            R"("Process Group Description":"default_pg","In split size":"[]")")
+                        .parsed();
   const Trace trace = trace_of_profile(profile, like_first);
   const auto calls = et_schema::communication_calls(trace);
   ASSERT_EQ(calls.size(), 1U);
