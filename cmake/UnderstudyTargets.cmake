@@ -71,17 +71,19 @@ function(understudy_library name)
 endfunction()
 
 # understudy_room(LIBRARY ROOM [PUBLIC target…] [PRIVATE target…])
-# A room of a library: the target understudy_LIBRARY_ROOM of all headers and sources in the folder ROOM. Rooms stand from
-# the bottom to the top; what they use of each other they link. understudy::LIBRARY is all of them. The global properties
-# UNDERSTUDY_LIBRARY_TARGETS and UNDERSTUDY_LIBRARY_SOURCES list the targets and the folders of their sources.
+# A room of a library: all headers and sources in the folder ROOM, for ROOM formats/bench as the target
+# understudy_LIBRARY_bench. Rooms stand from the bottom to the top; what they use of each other they link.
+# understudy::LIBRARY is all of them. The global properties UNDERSTUDY_LIBRARY_TARGETS and UNDERSTUDY_LIBRARY_SOURCES
+# list the targets and the folders of their sources.
 function(understudy_room library room)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "PUBLIC;PRIVATE")
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${room}")
-  file(GLOB headers CONFIGURE_DEPENDS "${folder}/include/${library}/${room}/*.h")
+  get_filename_component(name "${room}" NAME)
+  file(GLOB headers CONFIGURE_DEPENDS "${folder}/include/${library}/${name}/*.h")
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/src/*.cpp")
-  understudy_library(${library}_${room} FOLDER "${folder}" HEADERS ${headers} SOURCES ${sources}
+  understudy_library(${library}_${name} FOLDER "${folder}" HEADERS ${headers} SOURCES ${sources}
     PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
-  understudy_add_room(${library} ${room} "${folder}")
+  understudy_add_room(${library} ${name} "${folder}")
 endfunction()
 
 function(understudy_add_room library room folder)

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "et_schema/json_trace/sniff.h"
-#include "et_schema/model/kernel_class.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "predictor/operators/assumed_results.h"

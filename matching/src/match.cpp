@@ -358,14 +358,13 @@ class Matcher {
 
   [[noreturn]] static void fail(int rank, const CommRecord& call, std::string field,
                                 std::string expected, std::string got) {
-    et_schema::ErrorContext context;
-    context.rank = rank;
-    context.node = call.node;
-    context.field = std::move(field);
-    context.expected = std::move(expected);
-    context.got = std::move(got);
-    context.hint = kHint;
-    throw et_schema::bad_input("the programs of the ranks do not match", std::move(context));
+    throw et_schema::bad_input("the programs of the ranks do not match",
+                               {.rank = rank,
+                                .node = call.node,
+                                .field = std::move(field),
+                                .expected = std::move(expected),
+                                .got = std::move(got),
+                                .hint = kHint});
   }
 
   const std::vector<RankComms>& ranks_;

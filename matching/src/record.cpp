@@ -136,15 +136,13 @@ class Recorder {
 
   [[noreturn]] void fail(const Instruction& instruction, const char* field, std::string expected,
                          std::string got) const {
-    et_schema::ErrorContext context;
-    context.rank = result_.rank;
-    context.node = instruction.node_id;
-    context.field = field;
-    context.expected = std::move(expected);
-    context.got = std::move(got);
     throw et_schema::bad_input(fmt::format("the {} does not fit its tensors",
                                            et_schema::to_string(instruction.comm->kind)),
-                               std::move(context));
+                               {.rank = result_.rank,
+                                .node = instruction.node_id,
+                                .field = field,
+                                .expected = std::move(expected),
+                                .got = std::move(got)});
   }
 
   const Program& program_;

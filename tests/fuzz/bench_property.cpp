@@ -7,7 +7,6 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/zip.h"
 #include "program_check.h"
-#include "program_timings.h"
 #include "properties.h"
 
 namespace understudy::et_schema {

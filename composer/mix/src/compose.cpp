@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "composer/mix/piece.h"
+#include "et_schema/model/memory_plan.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/version.h"
@@ -268,7 +269,7 @@ class RankComposer {
                       "a tensor would be read before it is written",
                       "wires between occurrences that run one behind the other",
                       fmt::format("node {} ({}) reads {}", instruction.node_id, instruction.name,
-                                  describe_slot(program_, slot)));
+                                  et_schema::layout_text(program_.slots[slot])));
         }
         exists[slot] = true;
       });
@@ -376,11 +377,11 @@ std::vector<PieceEnds> list_pieces(const Plan& plan, const Load& load) {
     const Piece piece = select_piece(program, asked);
     PieceEnds ends{asked.name, asked.source, piece.instructions.size(), {}, {}};
     for (const SlotId slot : piece.inputs) {
-      ends.inputs.push_back(describe_slot(program, slot) +
+      ends.inputs.push_back(et_schema::layout_text(program.slots[slot]) +
                             (program.slots[slot].external ? ", of before the step" : ""));
     }
     for (const SlotId slot : piece.outputs) {
-      ends.outputs.push_back(describe_slot(program, slot));
+      ends.outputs.push_back(et_schema::layout_text(program.slots[slot]));
     }
     all.push_back(std::move(ends));
   }

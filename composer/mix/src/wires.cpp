@@ -1,10 +1,11 @@
 #include "wires.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+
+#include "et_schema/model/memory_plan.h"
 
 namespace understudy::composer {
 namespace {
@@ -58,13 +59,13 @@ void add_wire(const Made& made, const PlanWire& wire, const Program& origin, con
   const SlotId input = piece.inputs[wire.input];
   if (!fits(made.program.slots[output], origin.slots[input])) {
     refuse_plan(file, wire.line, "a wire whose ends do not fit",
-                describe_slot(origin, input) + " with the same strides",
-                describe_slot(made.program, output));
+                et_schema::layout_text(origin.slots[input]) + " with the same strides",
+                et_schema::layout_text(made.program.slots[output]));
   }
   if (!holds_views(origin.slots[input], spans_of_views(origin, piece))) {
     refuse_plan(
         file, wire.line, "a wire to a part of a tensor",
-        "views of it that reach no further than " + describe_slot(origin, input),
+        "views of it that reach no further than " + et_schema::layout_text(origin.slots[input]),
         fmt::format("{}.{} shows a part of the memory that the piece uses", wire.to, wire.input),
         "wire the tensor that it is a view of, or leave the wire out: it is then made "
         "before the step");
@@ -86,11 +87,6 @@ std::map<SlotId, SlotId> wires_of(const Made& made, const PlanItem& item, const 
     }
   }
   return wired;
-}
-
-std::string describe_slot(const Program& program, SlotId slot) {
-  const Slot& layout = program.slots[slot];
-  return fmt::format("{}[{}]", to_string(layout.dtype), fmt::join(layout.sizes, ", "));
 }
 
 }  // namespace understudy::composer

@@ -27,7 +27,4 @@ struct Made {
 [[nodiscard]] std::map<et_schema::SlotId, et_schema::SlotId> wires_of(
     const Made& made, const PlanItem& item, const et_schema::Program& origin, const Piece& piece);
 
-/// "float32[64, 256]".
-[[nodiscard]] std::string describe_slot(const et_schema::Program& program, et_schema::SlotId slot);
-
 }  // namespace understudy::composer

@@ -152,7 +152,7 @@ std::vector<SlotId> long_list(const et_schema::Argument& argument) {
   std::vector<SlotId> slots;
   const auto* list = std::get_if<et_schema::Argument::List>(&argument.value);
   if (list != nullptr && list->size() >= kShortestVector) {
-    et_schema::for_each_slot(*list, [&](SlotId slot) { slots.push_back(slot); });
+    slots = et_schema::slots_in(*list);
     const std::set<SlotId> distinct(slots.begin(), slots.end());
     if (slots.size() != list->size() || distinct.size() != slots.size()) {
       slots.clear();

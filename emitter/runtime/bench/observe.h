@@ -15,7 +15,7 @@ namespace bench {
 namespace replayer = understudy::replayer;
 
 /// Whether an operator is aten::empty or named after it. This project stands alone: it is what
-/// et_schema/model/allocation.h of Understudy says, and observe.py.
+/// et_schema/model/op_class.h of Understudy says, and observe.py.
 inline bool allocates_memory(const std::string& name) {
   std::string base = name.substr(0, name.find('.'));
   base.erase(0, base.find("::") == std::string::npos ? 0 : base.find("::") + 2);

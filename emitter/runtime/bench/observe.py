@@ -28,7 +28,7 @@ def checksum(tensor):
 
 
 def allocates_memory(op):
-    """Whether an operator is aten::empty or named after it: what et_schema/model/allocation.h of Understudy says."""
+    """Whether an operator is aten::empty or named after it: what et_schema/model/op_class.h of Understudy says."""
     base = op.partition(".")[0]
     name = (base.partition("::")[2] or base).removeprefix("_").removeprefix("new_")
     return name == "empty" or name.startswith("empty_")

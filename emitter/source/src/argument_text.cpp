@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "callable.h"
-#include "et_schema/model/accelerator.h"
+#include "et_schema/model/program.h"
 #include "foreign_text.h"
 
 namespace understudy::emitter {

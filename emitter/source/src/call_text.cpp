@@ -9,9 +9,10 @@
 #include <variant>
 
 #include "callable.h"
-#include "et_schema/model/epsilon.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/unrecorded.h"
+#include "et_schema/support/words.h"
 #include "foreign_text.h"
 
 namespace understudy::emitter {
@@ -22,122 +23,38 @@ using et_schema::Instruction;
 using et_schema::SchemaArgument;
 
 /// LibTorch's operators without a function at::NAME, that are methods of a tensor (torch 2.11's
-/// headers). Names that end in "_" are methods but for kFunctionsInPlace.
-const std::set<std::string, std::less<>>& methods() {
-  static const std::set<std::string, std::less<>> kNames = {"_coalesced",
-                                                            "_dimI",
-                                                            "_dimV",
-                                                            "_indices",
-                                                            "_nested_tensor_size",
-                                                            "_nnz",
-                                                            "_to_dense",
-                                                            "_to_sparse",
-                                                            "_values",
-                                                            "align_as",
-                                                            "align_to",
-                                                            "ccol_indices",
-                                                            "coalesce",
-                                                            "col_indices",
-                                                            "contiguous",
-                                                            "crow_indices",
-                                                            "dense_dim",
-                                                            "expand",
-                                                            "expand_as",
-                                                            "indices",
-                                                            "is_coalesced",
-                                                            "is_pinned",
-                                                            "is_set_to",
-                                                            "item",
-                                                            "mH",
-                                                            "mT",
-                                                            "matrix_H",
-                                                            "new_empty",
-                                                            "new_empty_strided",
-                                                            "new_full",
-                                                            "new_ones",
-                                                            "new_zeros",
-                                                            "numpy_T",
-                                                            "pin_memory",
-                                                            "repeat",
-                                                            "reshape_as",
-                                                            "row_indices",
-                                                            "sparse_dim",
-                                                            "sparse_mask",
-                                                            "sum_to_size",
-                                                            "to",
-                                                            "to_dense",
-                                                            "to_mkldnn",
-                                                            "to_padded_tensor",
-                                                            "to_sparse",
-                                                            "type_as",
-                                                            "unfold",
-                                                            "values",
-                                                            "view",
-                                                            "view_as"};
-  return kNames;
-}
+/// headers). Names that end in "_" are methods, too, but for list functions and odd ones.
+constexpr std::string_view kMethods =
+    "_coalesced _dimI _dimV _indices _nested_tensor_size _nnz _to_dense _to_sparse _values "
+    "align_as align_to ccol_indices coalesce col_indices contiguous crow_indices dense_dim expand "
+    "expand_as indices is_coalesced is_pinned is_set_to item mH mT matrix_H new_empty "
+    "new_empty_strided new_full new_ones new_zeros numpy_T pin_memory repeat reshape_as "
+    "row_indices sparse_dim sparse_mask sum_to_size to to_dense to_mkldnn to_padded_tensor "
+    "to_sparse type_as unfold values view view_as";
 
-/// Names that end in "_" and are functions of lists, or of a tensor that they take as no method
-/// does: those of a single tensor are called by their schema.
+/// Functions of lists, though their names end in "_".
 bool is_list_function(std::string_view name) {
   return name.starts_with("_foreach_") || name.starts_with("_fused_");
 }
 
+/// Functions of one tensor, though their names end in "_": they are called by their schema.
 bool is_odd_in_place(std::string_view name) {
-  static const std::set<std::string, std::less<>> kNames = {"_add_relu_",
-                                                            "_amp_update_scale_",
-                                                            "_fill_mem_eff_dropout_mask_",
-                                                            "_index_put_impl_",
-                                                            "_mkldnn_transpose_",
-                                                            "_resize_output_",
-                                                            "_sobol_engine_ff_",
-                                                            "_sobol_engine_initialize_state_",
-                                                            "_sobol_engine_scramble_",
-                                                            "alpha_dropout_",
-                                                            "celu_",
-                                                            "copy_sparse_to_sparse_",
-                                                            "dropout_",
-                                                            "elu_",
-                                                            "embedding_renorm_",
-                                                            "feature_alpha_dropout_",
-                                                            "feature_dropout_",
-                                                            "gelu_",
-                                                            "hardsigmoid_",
-                                                            "hardswish_",
-                                                            "hardtanh_",
-                                                            "leaky_relu_",
-                                                            "mish_",
-                                                            "relu6_",
-                                                            "rrelu_",
-                                                            "rrelu_with_noise_",
-                                                            "selu_",
-                                                            "silu_",
-                                                            "threshold_"};
-  return kNames.contains(name);
+  constexpr std::string_view kNames =
+      "_add_relu_ _amp_update_scale_ _fill_mem_eff_dropout_mask_ _index_put_impl_ "
+      "_mkldnn_transpose_ _resize_output_ _sobol_engine_ff_ _sobol_engine_initialize_state_ "
+      "_sobol_engine_scramble_ alpha_dropout_ celu_ copy_sparse_to_sparse_ dropout_ elu_ "
+      "embedding_renorm_ feature_alpha_dropout_ feature_dropout_ gelu_ hardsigmoid_ hardswish_ "
+      "hardtanh_ leaky_relu_ mish_ relu6_ rrelu_ rrelu_with_noise_ selu_ silu_ threshold_";
+  return et_schema::has_word(kNames, name);
 }
 
 /// Operators of which the C++ interface has no function of the schema's form.
 bool has_no_function(std::string_view name) {
-  static const std::set<std::string, std::less<>> kNames = {"_is_zerotensor",
-                                                            "_version",
-                                                            "conj",
-                                                            "data",
-                                                            "is_complex",
-                                                            "is_conj",
-                                                            "is_floating_point",
-                                                            "is_inference",
-                                                            "is_leaf",
-                                                            "is_neg",
-                                                            "is_signed",
-                                                            "output_nr",
-                                                            "requires_grad_",
-                                                            "retain_grad",
-                                                            "retains_grad",
-                                                            "set_data",
-                                                            "_backward",
-                                                            "_fw_primal",
-                                                            "_sparse_mask_projection"};
-  return kNames.contains(name);
+  constexpr std::string_view kNames =
+      "_is_zerotensor _version conj data is_complex is_conj is_floating_point is_inference is_leaf "
+      "is_neg is_signed output_nr requires_grad_ retain_grad retains_grad set_data _backward "
+      "_fw_primal _sparse_mask_projection";
+  return et_schema::has_word(kNames, name);
 }
 
 /// The four arguments that at::TensorOptions stands for, from `at`.
@@ -266,7 +183,7 @@ std::string CallWriter::typed_call(const Callable& callable, const std::vector<A
     i += 3;
   }
   const bool is_method =
-      methods().contains(name) || (name.ends_with('_') && !is_list_function(name));
+      et_schema::has_word(kMethods, name) || (name.ends_with('_') && !is_list_function(name));
   if (!is_method) {
     calls_.functions.insert(name);
     return fmt::format("at::{}({})", name, fmt::join(texts, ", "));

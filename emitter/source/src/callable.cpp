@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "argument_text.h"
+#include "et_schema/support/words.h"
 #include "foreign_text.h"
 
 namespace understudy::emitter {
@@ -28,11 +29,9 @@ bool is_size(std::string_view text) {
 
 /// Types that LibTorch's parser knows, but for those of classes.
 bool is_type(std::string_view type) {
-  static const std::set<std::string_view> kBases = {
-      "Any",       "AnyEnumType", "Device",       "DeviceObjType", "Dimname", "Future",
-      "Generator", "Layout",      "MemoryFormat", "QScheme",       "Scalar",  "ScalarType",
-      "Storage",   "Stream",      "SymBool",      "SymInt",        "Tensor",  "bool",
-      "complex",   "float",       "int",          "number",        "str"};
+  constexpr std::string_view kBases =
+      "Any AnyEnumType Device DeviceObjType Dimname Future Generator Layout MemoryFormat QScheme "
+      "Scalar ScalarType Storage Stream SymBool SymInt Tensor bool complex float int number str";
   while (true) {
     if (type.ends_with('?')) {
       type.remove_suffix(1);
@@ -44,7 +43,7 @@ bool is_type(std::string_view type) {
       }
       type = type.substr(0, open);
     } else {
-      return kBases.contains(type);
+      return et_schema::has_word(kBases, type);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
 #include "foreign_text.h"
 
@@ -20,6 +21,7 @@ using et_schema::CommKind;
 using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::SlotId;
+using et_schema::slots_of;
 
 std::string_view kind_name(CommKind kind) {
   const std::string_view name = et_schema::traits(kind).type_name;
@@ -27,15 +29,6 @@ std::string_view kind_name(CommKind kind) {
     throw CannotShow{"a communication that sends nothing"};
   }
   return name;
-}
-
-std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
-  std::vector<SlotId> slots;
-  if (argument < instruction.args.size()) {
-    et_schema::for_each_slot({instruction.args[argument]},
-                             [&](SlotId slot) { slots.push_back(slot); });
-  }
-  return slots;
 }
 
 /// Splits in elements; recorded are rows of dimension 0, or elements.

@@ -5,46 +5,28 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
+
+#include "et_schema/support/words.h"
 
 namespace understudy::emitter {
 namespace {
 
-using Words = std::set<std::string, std::less<>>;
-
-const Words& python_words() {
-  static const Words kWords = {
-      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-      "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-      "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-      "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
-  return kWords;
-}
+constexpr std::string_view kPythonWords =
+    "False None True and as assert async await break class continue def del elif else except "
+    "finally for from global if import in is lambda nonlocal not or pass raise return try while "
+    "with yield";
 
 /// Words of C++, macros in small letters, and what emitted files call by these names.
-const Words& reserved() {
-  static const Words kWords = {
-      "alignas",     "alignof",  "and_eq",     "asm",       "auto",      "bitand",
-      "bitor",       "bool",     "case",       "catch",     "char",      "char16_t",
-      "char32_t",    "char8_t",  "co_await",   "co_return", "co_yield",  "compl",
-      "concept",     "const",    "const_cast", "consteval", "constexpr", "constinit",
-      "decltype",    "default",  "delete",     "do",        "double",    "dynamic_cast",
-      "enum",        "explicit", "export",     "extern",    "false",     "float",
-      "friend",      "goto",     "inline",     "int",       "long",      "mutable",
-      "namespace",   "new",      "noexcept",   "not_eq",    "nullptr",   "operator",
-      "or_eq",       "private",  "protected",  "public",    "register",  "reinterpret_cast",
-      "requires",    "short",    "signed",     "sizeof",    "static",    "static_assert",
-      "static_cast", "struct",   "switch",     "template",  "this",      "thread_local",
-      "throw",       "true",     "type",       "typedef",   "typeid",    "typename",
-      "union",       "unsigned", "using",      "virtual",   "void",      "volatile",
-      "wchar_t",     "xor",      "xor_eq",     "errno",     "i386",      "linux",
-      "major",       "minor",    "stderr",     "stdin",     "stdout",    "unix",
-      "at",          "bench",    "c10",        "device",    "i",         "make",
-      "none",        "number",   "op",         "ops",       "parts",     "release",
-      "self",        "std",      "step",       "t",         "tensor",    "tensors",
-      "torch"};
-  return kWords;
-}
+constexpr std::string_view kReserved =
+    "alignas alignof and_eq asm auto bitand bitor bool case catch char char16_t char32_t char8_t "
+    "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit "
+    "decltype default delete do double dynamic_cast enum explicit export extern false float friend "
+    "goto inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private "
+    "protected public register reinterpret_cast requires short signed sizeof static static_assert "
+    "static_cast struct switch template this thread_local throw true type typedef typeid typename "
+    "union unsigned using virtual void volatile wchar_t xor xor_eq errno i386 linux major minor "
+    "stderr stdin stdout unix at bench c10 device i make none number op ops parts release self std "
+    "step t tensor tensors torch";
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -133,7 +115,9 @@ std::string identifier(std::string_view text) {
       return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     });
   }
-  return reserved().contains(name) || is_python_word(name) || name == "Tensor" ? name + "_" : name;
+  return et_schema::has_word(kReserved, name) || is_python_word(name) || name == "Tensor"
+             ? name + "_"
+             : name;
 }
 
 bool is_name(std::string_view text) {
@@ -143,7 +127,7 @@ bool is_name(std::string_view text) {
 }
 
 bool is_python_word(std::string_view name) {
-  return python_words().contains(name);
+  return et_schema::has_word(kPythonWords, name);
 }
 
 }  // namespace understudy::emitter

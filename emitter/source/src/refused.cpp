@@ -4,9 +4,9 @@
 
 #include "call_text.h"
 #include "comm_text.h"
-#include "et_schema/model/accelerator.h"
-#include "et_schema/model/kernel_roles.h"
+#include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/operator_facts.h"
+#include "et_schema/model/program.h"
 #include "tensors_text.h"
 
 namespace understudy::emitter {

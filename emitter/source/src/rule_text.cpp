@@ -16,90 +16,78 @@ class RuleWriter {
  public:
   explicit RuleWriter(Dialect dialect) : dialect_(dialect) {}
 
-  [[nodiscard]] std::string operator()(const ValueRule::Zeros& /*rule*/) const {
-    return call("zeros", {});
+  std::string operator()(const ValueRule::Zeros& /*rule*/) const { return call("zeros"); }
+  std::string operator()(const ValueRule::Constant& rule) const {
+    return call("constant", rule.value);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Constant& rule) const {
-    return call("constant", {real(rule.value)});
+  std::string operator()(const ValueRule::Uniform& rule) const {
+    return call("uniform", rule.low, rule.high);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Uniform& rule) const {
-    return call("uniform", {real(rule.low), real(rule.high)});
+  std::string operator()(const ValueRule::Normal& rule) const {
+    return call("normal", rule.mean, rule.deviation);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Normal& rule) const {
-    return call("normal", {real(rule.mean), real(rule.deviation)});
+  std::string operator()(const ValueRule::Integers& rule) const {
+    return rule.distinct > 0
+               ? call("integers", rule.low, rule.high, static_cast<double>(rule.distinct))
+               : call("integers", rule.low, rule.high);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Integers& rule) const {
-    std::vector<std::string> arguments = {integer(rule.low), integer(rule.high)};
-    if (rule.distinct > 0) {
-      arguments.push_back(real(static_cast<double>(rule.distinct)));
-    }
-    return call("integers", arguments);
+  std::string operator()(const ValueRule::Offsets& rule) const {
+    return rule.longest > 0 ? call("offsets", rule.end, rule.include_last, rule.longest)
+                            : call("offsets", rule.end, rule.include_last);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Offsets& rule) const {
-    std::vector<std::string> arguments = {integer(rule.end), flag(rule.include_last)};
-    if (rule.longest > 0) {
-      arguments.push_back(integer(rule.longest));
-    }
-    return call("offsets", arguments);
+  std::string operator()(const ValueRule::Lengths& rule) const {
+    return call("lengths", rule.segments);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Lengths& rule) const {
-    return call("lengths", {segments(rule.segments)});
+  std::string operator()(const ValueRule::Arange& rule) const {
+    return call("arange", rule.start, rule.step);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Arange& rule) const {
-    return call("arange", {integer(rule.start), integer(rule.step)});
+  std::string operator()(const ValueRule::Bernoulli& rule) const {
+    return call("bernoulli", rule.probability);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Bernoulli& rule) const {
-    return call("bernoulli", {real(rule.probability)});
+  std::string operator()(const ValueRule::Mask& rule) const { return call("mask", rule.count); }
+  std::string operator()(const ValueRule::Targets& rule) const {
+    return call("targets", rule.classes, rule.ignore_index, rule.ignored_share);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Mask& rule) const {
-    return call("mask", {integer(rule.count)});
+  std::string operator()(const ValueRule::ReusedIntegers& rule) const {
+    return call("reuse", rule.low, rule.high, rule.reuse.bins, rule.reuse.run, rule.reuse.sorted);
   }
-  [[nodiscard]] std::string operator()(const ValueRule::Targets& rule) const {
-    return call("targets",
-                {integer(rule.classes), integer(rule.ignore_index), real(rule.ignored_share)});
-  }
-  [[nodiscard]] std::string operator()(const ValueRule::ReusedIntegers& rule) const {
-    return call("reuse", {integer(rule.low), integer(rule.high), bins(rule.reuse.bins),
-                          integer(rule.reuse.run), flag(rule.reuse.sorted)});
-  }
-  [[nodiscard]] std::string operator()(const ValueRule::Dominant& rule) const {
-    return call("dominant", {real(rule.diagonal), integer(rule.rows)});
+  std::string operator()(const ValueRule::Dominant& rule) const {
+    return call("dominant", rule.diagonal, rule.rows);
   }
 
  private:
   [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
-  [[nodiscard]] std::string call(const char* name,
-                                 const std::vector<std::string>& arguments) const {
+  template <typename... Values>
+  [[nodiscard]] std::string call(const char* name, const Values&... values) const {
+    const std::vector<std::string> arguments = {text(values)...};
     return fmt::format("bench{}{}({})", is_python() ? "." : "::", name, fmt::join(arguments, ", "));
   }
-  [[nodiscard]] std::string real(double value) const { return real_text(value, dialect_); }
-  [[nodiscard]] static std::string integer(std::int64_t value) { return fmt::format("{}", value); }
-  [[nodiscard]] std::string flag(bool value) const {
+
+  [[nodiscard]] std::string text(double value) const { return real_text(value, dialect_); }
+  [[nodiscard]] std::string text(std::int64_t value) const { return fmt::format("{}", value); }
+  [[nodiscard]] std::string text(bool value) const {
     return is_python() ? (value ? "True" : "False") : (value ? "true" : "false");
   }
-  [[nodiscard]] std::string list(const std::vector<std::string>& items) const {
-    return is_python() ? fmt::format("[{}]", fmt::join(items, ", "))
-                       : fmt::format("{{{}}}", fmt::join(items, ", "));
+  [[nodiscard]] std::string text(const ValueRule::Segment& segment) const {
+    return list({text(segment.count), text(segment.sum)});
   }
-
-  [[nodiscard]] std::string segments(const std::vector<ValueRule::Segment>& all) const {
-    std::vector<std::string> items;
-    for (const ValueRule::Segment& segment : all) {
-      items.push_back(list({integer(segment.count), integer(segment.sum)}));
-    }
-    return list(items);
+  [[nodiscard]] std::string text(const et_schema::Repeat& repeat) const {
+    return list({text(repeat.times), text(repeat.numbers)});
   }
-
-  [[nodiscard]] std::string bins(const std::vector<et_schema::ReuseBin>& all) const {
-    std::vector<std::string> items;
-    for (const et_schema::ReuseBin& bin : all) {
-      std::vector<std::string> repeats;
-      for (const et_schema::Repeat& repeat : bin.repeats) {
-        repeats.push_back(list({integer(repeat.times), integer(repeat.numbers)}));
-      }
-      items.push_back(list({integer(bin.low), integer(bin.high), list(repeats)}));
+  [[nodiscard]] std::string text(const et_schema::ReuseBin& bin) const {
+    return list({text(bin.low), text(bin.high), text(bin.repeats)});
+  }
+  template <typename Item>
+  [[nodiscard]] std::string text(const std::vector<Item>& items) const {
+    std::vector<std::string> texts;
+    for (const Item& item : items) {
+      texts.push_back(text(item));
     }
-    return list(items);
+    return list(texts);
+  }
+  [[nodiscard]] std::string list(const std::vector<std::string>& texts) const {
+    return is_python() ? fmt::format("[{}]", fmt::join(texts, ", "))
+                       : fmt::format("{{{}}}", fmt::join(texts, ", "));
   }
 
   Dialect dialect_;

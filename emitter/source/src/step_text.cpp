@@ -10,8 +10,8 @@
 
 #include "call_text.h"
 #include "comm_text.h"
-#include "et_schema/model/accelerator.h"
 #include "et_schema/model/open_comms.h"
+#include "et_schema/model/program.h"
 #include "foreign_text.h"
 #include "function_text.h"
 #include "refused.h"

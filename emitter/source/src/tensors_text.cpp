@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "et_schema/model/default_dtype.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
+#include "et_schema/model/unrecorded.h"
 #include "foreign_text.h"
 #include "names.h"
 #include "rule_text.h"

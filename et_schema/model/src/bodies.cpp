@@ -3,7 +3,6 @@
 #include <set>
 #include <vector>
 
-#include "et_schema/model/allocation.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 

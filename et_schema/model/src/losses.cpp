@@ -1,7 +1,5 @@
 #include "et_schema/model/losses.h"
 
-#include <utility>
-
 #include "et_schema/support/assert.h"
 
 namespace understudy::et_schema {
@@ -59,8 +57,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Labels without operators below them that did work, replayed through a substitute if known."},
     {"unshown_graphs",
      "Compiled graphs whose kernels neither the trace nor the profile shows: dropped, with the "
-     "time "
-     "that no operator in them covers."},
+     "time that no operator in them covers."},
     {"pass_through_labels",
      "Autograd functions of Python whose backward only hands its gradient on: no work."},
     {"nodes_outside_step", "Operators of the trace outside of the chosen step."},
@@ -130,12 +127,6 @@ constexpr bool every_loss_is_described() {
 }
 static_assert(every_loss_is_described(), "a Loss has no line in the table");
 
-/// Names of before, as benchmarks and reports of then hold them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFormerNames = {
-    {{"labels_that_worked", "native_work"},
-     {"labels_that_hand_on", "pass_through_labels"},
-     {"steps_of_another_way", "dissimilar_steps"}}};
-
 }  // namespace
 
 const LossInfo& info(Loss loss) {
@@ -162,9 +153,6 @@ std::map<std::string, std::uint64_t> Losses::nonzero() const {
 }
 
 bool Losses::add_by_name(std::string_view name, std::uint64_t count) {
-  for (const auto& [former, today] : kFormerNames) {
-    name = name == former ? today : name;
-  }
   for (std::size_t i = 0; i < kLossCount; ++i) {
     if (kLossTable[i].name == name) {
       counts_[i] += count;

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
-#include <utility>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -16,201 +17,106 @@ constexpr std::array kClasses = std::to_array<std::string_view>(
      "copy",    "reduction",   "view",          "allocation",    "index",     "random",
      "sort",    "compiled",    "communication", "elementwise"});
 
-using Row = std::pair<std::string_view, std::string_view>;
+/// A class and parts of the names that are of it.
+struct ClassRow {
+  std::string_view name;
+  std::string_view parts;  ///< words (words.h)
+};
 
-/// Part of the name → class. The first row that fits decides.
-constexpr std::array kRows = std::to_array<Row>({
-    {"::log_normal", "random"},
-    {"copysign", "elementwise"},
-    {"conj_physical", "elementwise"},
-    {"linalg_vector_norm", "reduction"},
-    {"linalg_matrix_norm", "reduction"},
-    {"linalg_norm", "reduction"},
-    {"frobenius_norm", "reduction"},
-    {"nuclear_norm", "linalg"},
-    {"_foreach_norm", "optimizer"},
-    {"slow_conv", "convolution"},
-    {"qconv", "convolution"},
-    {"thnn_conv", "convolution"},
+/// The first row with a part that fits decides.
+constexpr ClassRow kOperatorRows[] = {
+    {"random", "::log_normal"},
+    {"elementwise", "copysign conj_physical"},
+    {"reduction", "linalg_vector_norm linalg_matrix_norm linalg_norm frobenius_norm"},
+    {"linalg", "nuclear_norm"},
+    {"optimizer", "_foreach_norm"},
+    {"convolution", "slow_conv qconv thnn_conv"},
     {"attention", "attention"},
-    {"convolution", "convolution"},
-    {"::conv", "convolution"},
-    {"_norm", "normalization"},
-    {"embedding", "embedding"},
-    {"lookup_function", "embedding"},
-    {"Lookup", "embedding"},
-    {"lstm", "recurrent"},
-    {"gru", "recurrent"},
-    {"rnn", "recurrent"},
-    {"_fused_adam", "optimizer"},
-    {"_fused_sgd", "optimizer"},
-    {"_foreach_", "optimizer"},
-    {"_loss", "loss"},
-    {"cross_entropy", "loss"},
-    {"::kl_div", "loss"},
+    {"convolution", "convolution ::conv"},
+    {"normalization", "_norm"},
+    {"embedding", "embedding lookup_function Lookup"},
+    {"recurrent", "lstm gru rnn"},
+    {"optimizer", "_fused_adam _fused_sgd _foreach_"},
+    {"loss", "_loss cross_entropy ::kl_div"},
     {"softmax", "softmax"},
-    {"pool", "pooling"},
-    {"addmm", "matmul"},
-    {"::mm", "matmul"},
-    {"_mm", "matmul"},
-    {"bmm", "matmul"},
-    {"matmul", "matmul"},
-    {"::linear", "matmul"},
-    {"mkldnn_linear", "matmul"},
-    {"_linear_pointwise", "matmul"},
-    {"qlinear", "matmul"},
-    {"addmv", "matmul"},
-    {"::mv", "matmul"},
-    {"::dot", "matmul"},
-    {"::vdot", "matmul"},
-    {"_vecdot", "matmul"},
-    {"multi_dot", "matmul"},
-    {"matrix_power", "matmul"},
-    {"einsum", "matmul"},
-    {"fftshift", "copy"},
-    {"fftfreq", "elementwise"},
-    {"fft", "fft"},
-    {"::stft", "fft"},
-    {"::istft", "fft"},
-    {"linalg_diagonal", "view"},
-    {"linalg_cross", "elementwise"},
-    {"linalg_vander", "elementwise"},
-    {"linalg", "linalg"},
-    {"cholesky", "linalg"},
-    {"triangular_solve", "linalg"},
-    {"matrix_exp", "linalg"},
-    {"::inverse", "linalg"},
-    {"::pinverse", "linalg"},
-    {"::det", "linalg"},
-    {"::logdet", "linalg"},
-    {"::slogdet", "linalg"},
-    {"::qr", "linalg"},
-    {"::svd", "linalg"},
-    {"::_svd_helper", "linalg"},
-    {"::geqrf", "linalg"},
-    {"::orgqr", "linalg"},
-    {"::ormqr", "linalg"},
-    {"::lu", "linalg"},
-    {"::_lu", "linalg"},
-    {"bernoulli", "random"},
-    {"dropout", "random"},
-    {"::rand", "random"},
-    {"::randn", "random"},
-    {"::randint", "random"},
-    {"::randperm", "random"},
-    {"::random", "random"},
-    {"::normal", "random"},
-    {"normal_", "random"},
-    {"uniform_", "random"},
-    {"multinomial", "random"},
-    {"::exponential", "random"},
-    {"::geometric", "random"},
-    {"::cauchy", "random"},
-    {"::poisson", "random"},
-    {"::binomial", "random"},
-    {"::_standard_gamma", "random"},
-    {"::_sample_dirichlet", "random"},
-    {"empty", "allocation"},
-    {"::zeros", "allocation"},
-    {"::new", "allocation"},
-    {"::ones", "allocation"},
-    {"::full", "allocation"},
-    {"resize_", "allocation"},
-    {"copy", "copy"},
-    {"::to", "copy"},
-    {"clone", "copy"},
-    {"contiguous", "copy"},
-    {"::cat", "copy"},
-    {"chunk_cat", "copy"},
-    {"::concat", "copy"},
-    {"::concatenate", "copy"},
-    {"slice_backward", "copy"},
-    {"::select_backward", "copy"},
-    {"diagonal_backward", "copy"},
-    {"unfold_backward", "copy"},
-    {"value_selecting_reduction", "index"},
-    {"stack", "copy"},
-    {"index", "index"},
-    {"::coalesce", "index"},
-    {"::_coalesce", "index"},
-    {"::sparse_mask", "index"},
-    {"gather", "index"},
-    {"scatter", "index"},
-    {"masked_", "index"},
-    {"count_nonzero", "reduction"},
-    {"nonzero", "index"},
-    {"permute_1D", "index"},
-    {"permute_2D", "index"},
-    {"sort", "sort"},
-    {"topk", "sort"},
-    {"kthvalue", "sort"},
-    {"median", "sort"},
-    {"unique", "sort"},
-    {"::sum", "reduction"},
-    {"::mean", "reduction"},
-    {"::max", "reduction"},
-    {"::min", "reduction"},
-    {"::argmax", "reduction"},
-    {"::argmin", "reduction"},
-    {"::var", "reduction"},
-    {"::std", "reduction"},
-    {"cumsum", "reduction"},
-    {"cumprod", "reduction"},
-    {"cummax", "reduction"},
-    {"cummin", "reduction"},
-    {"logcumsumexp", "reduction"},
-    {"segment_reduce", "reduction"},
-    {"::prod", "reduction"},
-    {"::norm", "reduction"},
-    {"::amax", "reduction"},
-    {"::amin", "reduction"},
-    {"::aminmax", "reduction"},
-    {"::nansum", "reduction"},
-    {"::logsumexp", "reduction"},
-    {"::any", "reduction"},
-    {"::all", "reduction"},
-    {"view", "view"},
-    {"as_strided", "view"},
-    {"::t", "view"},
-    {"transpose", "view"},
-    {"permute", "view"},
-    {"expand", "view"},
-    {"reshape", "view"},
-    {"squeeze", "view"},
-    {"slice", "view"},
-    {"select", "view"},
-    {"narrow", "view"},
-    {"split", "view"},
-    {"chunk", "view"},
-    {"unbind", "view"},
-    {"flatten", "view"},
-    {"detach", "view"},
-    {"alias", "view"},
-    {"lift_fresh", "view"},
-    {"::broadcast_tensors", "view"},
-    {"::numpy_T", "view"},
-    {"::resolve_conj", "view"},
-    {"::_conj", "view"},
-    {"::conj", "view"},
-    {"::diagonal", "view"},
-    {"::imag", "view"},
-    {"::mH", "view"},
-    {"::mT", "view"},
-    {"::adjoint", "view"},
-    {"::matrix_H", "view"},
-    {"::movedim", "view"},
-    {"::moveaxis", "view"},
-    {"::real", "view"},
-    {"::swapaxes", "view"},
-    {"::swapdims", "view"},
-    {"::unfold", "view"},
-    {"::resolve_neg", "view"},
-    {"::_indices", "view"},
-    {"::_values", "view"},
-    {"::_sparse_coo_tensor_unsafe", "view"},
-});
+    {"pooling", "pool"},
+    {"matmul",
+     "addmm ::mm _mm bmm matmul ::linear mkldnn_linear _linear_pointwise qlinear addmv ::mv ::dot "
+     "::vdot _vecdot multi_dot matrix_power einsum"},
+    {"copy", "fftshift"},
+    {"elementwise", "fftfreq"},
+    {"fft", "fft ::stft ::istft"},
+    {"view", "linalg_diagonal"},
+    {"elementwise", "linalg_cross linalg_vander"},
+    {"linalg",
+     "linalg cholesky triangular_solve matrix_exp ::inverse ::pinverse ::det ::logdet ::slogdet "
+     "::qr ::svd ::_svd_helper ::geqrf ::orgqr ::ormqr ::lu ::_lu"},
+    {"random",
+     "bernoulli dropout ::rand ::randn ::randint ::randperm ::random ::normal normal_ uniform_ "
+     "multinomial ::exponential ::geometric ::cauchy ::poisson ::binomial ::_standard_gamma "
+     "::_sample_dirichlet"},
+    {"allocation", "empty ::zeros ::new ::ones ::full resize_"},
+    {"copy",
+     "copy ::to clone contiguous ::cat chunk_cat ::concat ::concatenate slice_backward "
+     "::select_backward diagonal_backward unfold_backward"},
+    {"index", "value_selecting_reduction"},
+    {"copy", "stack"},
+    {"index", "index ::coalesce ::_coalesce ::sparse_mask gather scatter masked_"},
+    {"reduction", "count_nonzero"},
+    {"index", "nonzero permute_1D permute_2D"},
+    {"sort", "sort topk kthvalue median unique"},
+    {"reduction",
+     "::sum ::mean ::max ::min ::argmax ::argmin ::var ::std cumsum cumprod cummax cummin "
+     "logcumsumexp segment_reduce ::prod ::norm ::amax ::amin ::aminmax ::nansum ::logsumexp ::any "
+     "::all"},
+    {"view",
+     "view as_strided ::t transpose permute expand reshape squeeze slice select narrow split chunk "
+     "unbind flatten detach alias lift_fresh ::broadcast_tensors ::numpy_T ::resolve_conj ::_conj "
+     "::conj ::diagonal ::imag ::mH ::mT ::adjoint ::matrix_H ::movedim ::moveaxis ::real "
+     "::swapaxes ::swapdims ::unfold ::resolve_neg ::_indices ::_values "
+     "::_sparse_coo_tensor_unsafe"},
+};
 
-/// Rows that begin with "::" speak of the whole name behind the namespace, or of its beginning
+/// The same for kernels.
+constexpr ClassRow kKernelRows[] = {
+    {"copy", "Memcpy Memset"},
+    // "nccl" is also RCCL's; cross_device_reduce and those behind it are vLLM's and SGLang's.
+    {"communication",
+     "nccl nvshmem cross_device_reduce one_shot_all_reduce two_shot_all_reduce allreduce_kernel"},
+    {"compiled", "triton_poi_ triton_red_ triton_per_ triton_tem_ triton_for_ triton_unk_"},
+    {"attention", "flash fmha attn attention Attention fused_mha"},
+    // Libraries change layouts for themselves.
+    {"copy", "nchwToNhwc nhwcToNchw batched_transpose"},
+    // Products of a convolution by Fourier transforms are complex: gcgemm. igemm_* are MIOpen's.
+    {"convolution",
+     "gcgemm fft2d_ fprop dgrad wgrad conv Conv scudnn winograd Winograd igemm_fwd_ igemm_bwd_ "
+     "igemm_wrw_ im2col col2im"},
+    // bn_* are cuDNN's.
+    {"normalization",
+     "bn_fw bn_bw BatchNorm batch_norm layer_norm LayerNorm GammaBeta group_norm GroupNorm "
+     "RowwiseMoments rms_norm RMSNorm rmsnorm"},
+    {"recurrent", "RNN LSTM lstm_cell gru_cell"},
+    // Cijk_ is hipBLASLt's and Tensile's, nvjet cuBLAS's on Hopper and later; of cutlass is what no
+    // row above has.
+    {"matmul",
+     "gemm Gemm GEMM Cijk_ nvjet cutlass gemv splitKreduce cublas marlin machete dot_kernel"},
+    {"embedding", "embedding Embedding EmbeddingBag"},
+    {"optimizer", "multi_tensor_apply FusedAdam adamw"},
+    {"loss", "nll_loss cross_entropy"},
+    {"softmax", "Softmax softmax"},
+    {"pooling", "pool"},
+    {"fft", "fft"},
+    {"random", "distribution_elementwise dropout philox"},
+    {"sort", "RadixSort radixSort bitonic topk TopK DeviceMergeSort"},
+    {"reduction", "DeviceScan scan"},
+    {"index", "index Index gather scatter masked_ DeviceSelect"},
+    {"copy", "CatArrayBatchedCopy copy_kernel FillFunctor"},
+    {"reduction", "reduce_kernel DeviceReduce"},
+    // SubTensorOp is MIOpen's.
+    {"elementwise", "elementwise SubTensorOp OpTensorKernel op_tensor"},
+};
+
+/// Parts that begin with "::" speak of the whole name behind the namespace, or of its beginning
 /// where more follows behind an underscore, a digit or a dot ("::t" is no "tanh").
 bool fits(std::string_view op, std::string_view part) {
   if (part.substr(0, 2) != "::") {
@@ -222,6 +128,13 @@ bool fits(std::string_view op, std::string_view part) {
   }
   const std::size_t end = at + part.size();
   return end == op.size() || op[end] == '_' || op[end] == '.' || (op[end] >= '0' && op[end] <= '9');
+}
+
+template <typename Fits>
+const ClassRow* find_class(std::span<const ClassRow> rows, const Fits& fits) {
+  const auto row = std::ranges::find_if(
+      rows, [&](const ClassRow& candidate) { return any_word(candidate.parts, fits); });
+  return row == rows.end() ? nullptr : &*row;
 }
 
 /// Kernels that inductor made, and the graphs that hold them.
@@ -249,9 +162,16 @@ std::string_view op_class(std::string_view op) {
     // What is no operator and no communication is a hand-written kernel.
     return kind_of_recorded_name(op) ? "communication" : "compiled";
   }
-  const auto* const row = std::find_if(
-      kRows.begin(), kRows.end(), [&](const Row& candidate) { return fits(op, candidate.first); });
-  return row == kRows.end() ? "elementwise" : row->second;
+  const ClassRow* const row =
+      find_class(kOperatorRows, [op](std::string_view part) { return fits(op, part); });
+  return row == nullptr ? "elementwise" : row->name;
+}
+
+std::string_view kernel_class(std::string_view kernel) {
+  const ClassRow* const row = find_class(kKernelRows, [kernel](std::string_view part) {
+    return kernel.find(part) != std::string_view::npos;
+  });
+  return row == nullptr ? "other" : row->name;
 }
 
 }  // namespace understudy::et_schema

@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace understudy::et_schema {
-namespace {
-
-std::vector<SlotId> slots_of(const Instruction& instruction) {
-  std::vector<SlotId> slots;
-  for_each_slot(instruction.args, [&](SlotId slot) { slots.push_back(slot); });
-  return slots;
-}
-
-}  // namespace
 
 bool is_communication(const Instruction& instruction) {
   return instruction.kind == InstructionKind::kCollective ||
@@ -20,12 +11,8 @@ bool is_communication(const Instruction& instruction) {
 }
 
 std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
-  std::vector<SlotId> slots;
-  if (argument < instruction.args.size()) {
-    const std::vector<Argument> one = {instruction.args[argument]};
-    for_each_slot(one, [&](SlotId slot) { slots.push_back(slot); });
-  }
-  return slots;
+  return argument < instruction.args.size() ? slots_in({instruction.args[argument]})
+                                            : std::vector<SlotId>();
 }
 
 bool can_be_wait_of(const CommInfo& wait, const CommInfo& call) {
@@ -51,7 +38,7 @@ std::optional<std::uint32_t> wait_behind(const Program& program, std::uint32_t c
 
 void OpenComms::start(std::uint32_t number, const Instruction& instruction) {
   Open open{number, &*instruction.comm, {}};
-  for (const SlotId slot : slots_of(instruction)) {
+  for (const SlotId slot : slots_in(instruction.args)) {
     open.storages.insert(program_.slots[slot].storage);
   }
   open_.push_back(std::move(open));
@@ -93,7 +80,7 @@ std::vector<std::uint32_t> OpenComms::take_waited(const Instruction& wait) {
   if (asked.seq && asked.names_group) {
     return take_if(fits);
   }
-  const std::vector<SlotId> named = slots_of(wait);
+  const std::vector<SlotId> named = slots_in(wait.args);
   if (!named.empty()) {
     return take_touched(named);
   }

@@ -1,27 +1,49 @@
 #include "et_schema/model/operator_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <string>
+#include <vector>
 
 #include "et_schema/model/schema_text.h"
+#include "et_schema/support/words.h"
 #include "operator_rows.h"
 
 namespace understudy::et_schema {
 namespace {
 
-std::array<std::span<const OperatorFacts>, 4> parts() {
-  return {operator_rows::index_rows(), operator_rows::layer_rows(), operator_rows::number_rows(),
-          operator_rows::tensor_rows()};
+using operator_rows::OperatorRow;
+using operator_rows::tensor_rows;
+using operator_rows::value_rows;
+
+/// A copy of its row for each operator, in order of names.
+const std::vector<OperatorFacts>& all_facts() {
+  static std::deque<std::string> names;
+  static const std::vector<OperatorFacts> facts = [] {
+    std::vector<OperatorFacts> all;
+    for (const std::span<const OperatorRow> part : {value_rows(), tensor_rows()}) {
+      for (const OperatorRow& row : part) {
+        any_word(row.names, [&](std::string_view name) {
+          const bool is_whole = name.find("::") != std::string_view::npos;
+          names.push_back(fmt::format("{}{}", is_whole ? "" : "aten::", name));
+          all.push_back(row.facts);
+          all.back().name = names.back();
+          return false;
+        });
+      }
+    }
+    std::ranges::sort(all, {}, &OperatorFacts::name);
+    return all;
+  }();
+  return facts;
 }
 
-const OperatorFacts* find_row(std::string_view name) {
-  for (const std::span<const OperatorFacts> part : parts()) {
-    const auto row = std::ranges::lower_bound(part, name, {}, &OperatorFacts::name);
-    if (row != part.end() && row->name == name) {
-      return &*row;
-    }
-  }
-  return nullptr;
+const OperatorFacts* find_facts(std::string_view name) {
+  const auto found = std::ranges::lower_bound(all_facts(), name, {}, &OperatorFacts::name);
+  return found != all_facts().end() && found->name == name ? &*found : nullptr;
 }
 
 }  // namespace
@@ -46,33 +68,24 @@ const OperatorFacts& operator_facts(std::string_view op) {
   if (name.starts_with("fbgemm::split_embedding_codegen_lookup_")) {
     name = "fbgemm::dense_embedding_codegen_lookup_function";
   }
-  const OperatorFacts* row = find_row(name);
-  if (row == nullptr && name.ends_with('_')) {
-    row = find_row(name.substr(0, name.size() - 1));
+  const OperatorFacts* found = find_facts(name);
+  if (found == nullptr && name.ends_with('_')) {
+    found = find_facts(name.substr(0, name.size() - 1));
   }
-  return row == nullptr ? kUnknown : *row;
+  return found == nullptr ? kUnknown : *found;
 }
 
-std::vector<const OperatorFacts*> all_operator_facts() {
-  std::vector<const OperatorFacts*> rows;
-  for (const std::span<const OperatorFacts> part : parts()) {
-    for (const OperatorFacts& row : part) {
-      rows.push_back(&row);
-    }
-  }
-  std::ranges::sort(rows, {}, &OperatorFacts::name);
-  return rows;
+std::span<const OperatorFacts> all_operator_facts() {
+  return all_facts();
 }
 
 bool asks_about_tensors(std::string_view op) {
   const std::string_view word = without_namespace(op);
   // What looks at elements is written as one word, "aten::isnan", but for these.
-  constexpr auto kLooks =
-      std::to_array<std::string_view>({"is_nonzero", "_is_all_true", "_is_any_true"});
+  constexpr std::string_view kLooks = "is_nonzero _is_all_true _is_any_true";
   const bool is_question =
       word.starts_with("is_") || word.starts_with("_is_") || word.starts_with("sym_");
-  return operator_facts(op).asks ||
-         (is_question && std::ranges::find(kLooks, word) == kLooks.end());
+  return operator_facts(op).asks || (is_question && !has_word(kLooks, word));
 }
 
 }  // namespace understudy::et_schema

@@ -3,18 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <optional>
 
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
 namespace {
 
 /// What no rule on schemas can tell. Of several rows the first counts.
 struct Reviewed {
-  std::string_view name;  ///< without an overload, or "namespace::*"
+  std::string_view names;  ///< words (words.h) without an overload; or "namespace::*"
   OperatorReach reach;
   std::string_view why;
 };
@@ -23,93 +24,45 @@ constexpr auto kComputes = OperatorReach::kComputes;
 constexpr auto kUnknown = OperatorReach::kUnknown;
 constexpr auto kBeyond = OperatorReach::kBeyond;
 
-constexpr std::string_view kReinterprets = "it shows memory in a layout that nothing checks";
-
-constexpr std::array kReviewed = {
+constexpr Reviewed kReviewed[] = {
     // They return nothing: they throw if a tensor is not as it should be.
-    Reviewed{"aten::_assert_async", kComputes, ""},
-    Reviewed{"aten::_assert_scalar", kComputes, ""},
-    Reviewed{"aten::_assert_tensor_metadata", kComputes, ""},
-    Reviewed{"aten::_functional_assert_async", kComputes, ""},
-    Reviewed{"aten::_functional_assert_scalar", kComputes, ""},
-    Reviewed{"aten::_linalg_check_errors", kComputes, ""},
-    Reviewed{"aten::_validate_compressed_sparse_indices", kComputes, ""},
-    Reviewed{"aten::_validate_sparse_bsc_tensor_args", kComputes, ""},
-    Reviewed{"aten::_validate_sparse_bsr_tensor_args", kComputes, ""},
-    Reviewed{"aten::_validate_sparse_compressed_tensor_args", kComputes, ""},
-    Reviewed{"aten::_validate_sparse_coo_tensor_args", kComputes, ""},
-    Reviewed{"aten::_validate_sparse_csc_tensor_args", kComputes, ""},
-    Reviewed{"aten::_validate_sparse_csr_tensor_args", kComputes, ""},
-    Reviewed{"aten::sym_constrain_range", kComputes, ""},
-    Reviewed{"aten::sym_constrain_range_for_size", kComputes, ""},
+    {"aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata "
+     "aten::_functional_assert_async aten::_functional_assert_scalar aten::_linalg_check_errors "
+     "aten::_validate_compressed_sparse_indices aten::_validate_sparse_bsc_tensor_args "
+     "aten::_validate_sparse_bsr_tensor_args aten::_validate_sparse_compressed_tensor_args "
+     "aten::_validate_sparse_coo_tensor_args aten::_validate_sparse_csc_tensor_args "
+     "aten::_validate_sparse_csr_tensor_args aten::sym_constrain_range "
+     "aten::sym_constrain_range_for_size",
+     kComputes, ""},
     // It tells the allocator which stream uses a tensor.
-    Reviewed{"aten::record_stream", kComputes, ""},
-    Reviewed{"aten::from_file", kBeyond, "it opens the file that an argument names"},
-    Reviewed{"aten::save", kBeyond, "it writes the file that an argument names"},
-    Reviewed{"aten::_print", kBeyond, "it prints"},
-    Reviewed{"aten::set_data", kBeyond, "it puts other memory under a tensor"},
-    Reviewed{"aten::align_to", kBeyond, "it writes where an index says that nothing checks"},
-    Reviewed{"inductor::_mm_plus_mm", kComputes, ""},
-    Reviewed{"inductor::accumulate_grad_", kComputes, ""},
-    Reviewed{"inductor::_alloc_from_pool", kBeyond, kReinterprets},
-    Reviewed{"inductor::_reinterpret_tensor", kBeyond, kReinterprets},
-    Reviewed{"inductor::resize_storage_bytes_", kBeyond, "it frees memory that tensors show"},
-    Reviewed{"profiler::*", kBeyond, "it takes a tensor's content for an address"},
-    Reviewed{"debugprims::*", kBeyond, "it reads the file that an argument names"},
-    Reviewed{"prim::*", kUnknown, ""},
+    {"aten::record_stream", kComputes, ""},
+    {"aten::from_file", kBeyond, "it opens the file that an argument names"},
+    {"aten::save", kBeyond, "it writes the file that an argument names"},
+    {"aten::_print", kBeyond, "it prints"},
+    {"aten::set_data", kBeyond, "it puts other memory under a tensor"},
+    {"aten::align_to", kBeyond, "it writes where an index says that nothing checks"},
+    {"inductor::_mm_plus_mm inductor::accumulate_grad_", kComputes, ""},
+    {"inductor::_alloc_from_pool inductor::_reinterpret_tensor", kBeyond,
+     "it shows memory in a layout that nothing checks"},
+    {"inductor::resize_storage_bytes_", kBeyond, "it frees memory that tensors show"},
+    {"profiler::*", kBeyond, "it takes a tensor's content for an address"},
+    {"debugprims::*", kBeyond, "it reads the file that an argument names"},
+    {"prim::*", kUnknown, ""},
 };
 
 /// Namespaces whose operators compute: PyTorch's own, and those of its sibling libraries, which are
 /// there only once a user has loaded them.
-constexpr std::array<std::string_view, 13> kComputing = {
-    "_quantized", "aten",  "fbgemm",    "inductor",     "mkl",    "mkldnn",     "mkldnn_prepacked",
-    "onednn",     "prims", "quantized", "quantization", "sparse", "torchvision"};
+constexpr std::string_view kComputing =
+    "_quantized aten fbgemm inductor mkl mkldnn mkldnn_prepacked onednn prims quantized "
+    "quantization sparse torchvision";
 
 /// Text arguments that choose among ways to compute.
-constexpr std::array<std::string_view, 44> kOptionNames = {"UPLO",
-                                                           "a",
-                                                           "activation",
-                                                           "algorithm",
-                                                           "api_name",
-                                                           "approximate",
-                                                           "assert_msg",
-                                                           "attr",
-                                                           "b",
-                                                           "binary_attr",
-                                                           "binary_post_op",
-                                                           "bounds_check_mode",
-                                                           "dim",
-                                                           "dim0",
-                                                           "dim1",
-                                                           "dim2",
-                                                           "dims",
-                                                           "driver",
-                                                           "end_dim",
-                                                           "equation",
-                                                           "indexing",
-                                                           "interpolation",
-                                                           "layout",
-                                                           "mode",
-                                                           "names",
-                                                           "norm",
-                                                           "ord",
-                                                           "order",
-                                                           "out_dim",
-                                                           "outdim",
-                                                           "p",
-                                                           "pad_mode",
-                                                           "padding",
-                                                           "padding_side",
-                                                           "post_op_algorithm",
-                                                           "post_op_name",
-                                                           "reduce",
-                                                           "rounding_mode",
-                                                           "side",
-                                                           "start_dim",
-                                                           "unary_algorithm",
-                                                           "unary_attr",
-                                                           "unary_post_op",
-                                                           "unary_post_op_algorithm"};
+constexpr std::string_view kOptionNames =
+    "UPLO a activation algorithm api_name approximate assert_msg attr b binary_attr binary_post_op "
+    "bounds_check_mode dim dim0 dim1 dim2 dims driver end_dim equation indexing interpolation "
+    "layout mode names norm ord order out_dim outdim p pad_mode padding padding_side "
+    "post_op_algorithm post_op_name reduce rounding_mode side start_dim unary_algorithm unary_attr "
+    "unary_post_op unary_post_op_algorithm";
 
 std::string_view namespace_of(std::string_view name) {
   const std::size_t colons = name.find("::");
@@ -117,12 +70,7 @@ std::string_view namespace_of(std::string_view name) {
 }
 
 bool names(std::string_view row, std::string_view name) {
-  return row.ends_with("::*") ? namespace_of(row) == namespace_of(name) : row == name;
-}
-
-template <std::size_t N>
-bool has(const std::array<std::string_view, N>& list, std::string_view word) {
-  return std::ranges::find(list, word) != list.end();
+  return row.ends_with("::*") ? namespace_of(row) == namespace_of(name) : has_word(row, name);
 }
 
 bool is_text(std::string_view type) {
@@ -132,7 +80,7 @@ bool is_text(std::string_view type) {
 /// The text argument that names something else than an option; none.
 std::optional<std::string_view> foreign_text(std::string_view schema) {
   for (const SchemaArgument& argument : arguments_of(schema)) {
-    if (is_text(argument.type) && !has(kOptionNames, argument.name)) {
+    if (is_text(argument.type) && !has_word(kOptionNames, argument.name)) {
       return argument.name;
     }
   }
@@ -213,12 +161,12 @@ class Refuser {
 
 OperatorTrust trust_of(std::string_view schema) {
   const std::string_view name = without_overload(operator_name(schema));
-  const auto row = std::ranges::find_if(
-      kReviewed, [&](const Reviewed& candidate) { return names(candidate.name, name); });
-  if (row != kReviewed.end()) {
+  const Reviewed* const row = std::ranges::find_if(
+      kReviewed, [&](const Reviewed& candidate) { return names(candidate.names, name); });
+  if (row != std::end(kReviewed)) {
     return {row->reach, std::string(row->why)};
   }
-  if (!has(kComputing, namespace_of(name))) {
+  if (!has_word(kComputing, namespace_of(name))) {
     return {kUnknown, "it is of no namespace that is known to compute"};
   }
   if (schema.find('(') == std::string_view::npos) {

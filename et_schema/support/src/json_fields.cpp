@@ -18,13 +18,11 @@ constexpr int kMaxDepth = 64;
 
 [[noreturn]] void fail_at(const JsonSource& source, std::string field, std::string expected,
                           std::string got) {
-  ErrorContext context;
-  context.file = source.file;
-  context.field = std::move(field);
-  context.expected = std::move(expected);
-  context.got = std::move(got);
-  context.hint = source.hint;
-  throw bad_input(source.summary, std::move(context));
+  throw bad_input(source.summary, {.file = source.file,
+                                   .field = std::move(field),
+                                   .expected = std::move(expected),
+                                   .got = std::move(got),
+                                   .hint = source.hint});
 }
 
 std::string shown(const json& value) {
@@ -228,18 +226,17 @@ void check_format(const JsonField& root, const DocumentFormat& format, std::stri
   if (const auto tool_version = root.find("tool_version")) {
     writer = tool_version->as_text();
   }
-  ErrorContext context;
-  context.file = root.source().file;
-  context.field = "version";
-  context.expected = fmt::format("version {} or older, which Understudy {} reads", format.version,
-                                 UNDERSTUDY_VERSION);
-  context.got = fmt::format("version {}, written by Understudy {}", number,
-                            writer.empty() ? "of an unknown version" : writer);
-  context.hint = fmt::format(
-      "use that version of Understudy or a newer one, or make the {} again with this one",
-      format.noun);
-  throw bad_input(fmt::format("the {} is of a newer format than this program reads", format.noun),
-                  std::move(context));
+  throw bad_input(
+      fmt::format("the {} is of a newer format than this program reads", format.noun),
+      {.file = root.source().file,
+       .field = "version",
+       .expected = fmt::format("version {} or older, which Understudy {} reads", format.version,
+                               UNDERSTUDY_VERSION),
+       .got = fmt::format("version {}, written by Understudy {}", number,
+                          writer.empty() ? "of an unknown version" : writer),
+       .hint = fmt::format(
+           "use that version of Understudy or a newer one, or make the {} again with this one",
+           format.noun)});
 }
 
 }  // namespace understudy::et_schema

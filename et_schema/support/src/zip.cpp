@@ -42,12 +42,10 @@ void expect_ok(int status) {
 
 [[noreturn]] void fail(const std::string& file, std::string summary, std::string expected,
                        std::string got, std::string hint) {
-  ErrorContext context;
-  context.file = file;
-  context.expected = std::move(expected);
-  context.got = std::move(got);
-  context.hint = std::move(hint);
-  throw bad_input(std::move(summary), std::move(context));
+  throw bad_input(std::move(summary), {.file = file,
+                                       .expected = std::move(expected),
+                                       .got = std::move(got),
+                                       .hint = std::move(hint)});
 }
 
 [[noreturn]] void fail_damaged(const std::string& file, std::string got) {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "et_schema/model/allocation.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"

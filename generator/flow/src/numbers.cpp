@@ -1,8 +1,31 @@
 #include "numbers.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "et_schema/model/compiled_kernel.h"
+#include "et_schema/model/schema_text.h"
 #include "generator/flow/captured_ranges.h"
 
 namespace understudy::generator {
+namespace {
+
+/// The roles of a kernel's arguments; empty if no text gives them for exactly the arguments before
+/// it.
+std::vector<std::string_view> roles_of(const et_schema::Node& node) {
+  const auto text = std::ranges::find_if(node.inputs, [](const et_schema::Value& value) {
+    return value.is(et_schema::ValueKind::kString);
+  });
+  if (text == node.inputs.end()) {
+    return {};
+  }
+  const auto arguments = static_cast<std::size_t>(text - node.inputs.begin());
+  return et_schema::kernel_roles(text->text(), arguments).value_or(std::vector<std::string_view>());
+}
+
+}  // namespace
 
 std::vector<std::optional<std::int64_t>> seen_numbers(const et_schema::Node& node) {
   if (node.tensor_range.empty()) {
@@ -24,6 +47,25 @@ std::vector<std::optional<std::int64_t>> seen_numbers(const et_schema::Node& nod
     ++flat;
   });
   return numbers;
+}
+
+std::vector<bool> only_filled(const et_schema::Node& node) {
+  const bool is_kernel = et_schema::classify(node) == et_schema::NodeClass::kKernel;
+  const std::vector<std::string_view> roles =
+      is_kernel ? roles_of(node) : std::vector<std::string_view>();
+  const int out = is_kernel ? -1 : et_schema::argument_index(node.op_schema, "out");
+  std::vector<bool> filled;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool is_filled =
+        node.inputs[i].is(et_schema::ValueKind::kTensor) &&
+        (is_kernel ? i < roles.size() && roles[i] == "w" : static_cast<int>(i) == out);
+    et_schema::for_each_tensor(std::span(&node.inputs[i], 1), [&](const et_schema::Tensor& tensor) {
+      if (tensor.defined()) {
+        filled.push_back(is_filled);
+      }
+    });
+  }
+  return filled;
 }
 
 }  // namespace understudy::generator

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "et_schema/model/dtype.h"
-#include "et_schema/model/kernel_class.h"
 #include "et_schema/model/op_class.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"

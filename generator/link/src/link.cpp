@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "clock.h"
-#include "et_schema/model/accelerator.h"
+#include "et_schema/model/program.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
 #include "generator/flow/autograd.h"

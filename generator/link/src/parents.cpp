@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "et_schema/pytorch_et/trace_parents.h"
+#include "et_schema/pytorch_et/trace_tree.h"
 #include "generator/link/host.h"
 #include "generator/link/link.h"
 #include "generator/link/names.h"

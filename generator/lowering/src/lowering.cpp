@@ -11,11 +11,10 @@
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/model_names.h"
-#include "generator/lowering/plain_argument.h"
+#include "generator/lowering/arguments.h"
 #include "generator/lowering/slots.h"
 #include "graph_memory.h"
 #include "issued_comms.h"
-#include "python_number.h"
 
 namespace understudy::generator {
 namespace {

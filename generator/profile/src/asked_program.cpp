@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "et_schema/bench/program_text.h"
-#include "generator/lowering/plain_argument.h"
+#include "generator/lowering/arguments.h"
 
 namespace understudy::generator {
 namespace {

@@ -91,8 +91,7 @@ class Walker {
   /// Indices of bags are as many as the bags' sizes add up to: more bags have more of them.
   void mark_bags(const std::set<et_schema::StorageId>& written) {
     for (const Instruction& instruction : program_.instructions) {
-      std::vector<SlotId> inputs;
-      et_schema::for_each_slot(instruction.args, [&](SlotId slot) { inputs.push_back(slot); });
+      const std::vector<SlotId> inputs = et_schema::slots_in(instruction.args);
       constexpr std::size_t kOffsets = 2;
       if (!is_bag(instruction.name) || inputs.size() <= kOffsets || !dims_[inputs[kOffsets]]) {
         continue;

@@ -8,19 +8,12 @@
 #include "batch_sizes.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
-#include "et_schema/model/size_arguments.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
-
-std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
-  std::vector<SlotId> slots;
-  et_schema::for_each_slot(arguments, [&slots](SlotId slot) { slots.push_back(slot); });
-  return slots;
-}
 
 /// An instruction whose arguments follow its tensors.
 class Call {
@@ -31,8 +24,8 @@ class Call {
         instruction_(instruction),
         names_(et_schema::argument_names(recorded.schemas[*instruction.schema])),
         op_(et_schema::base_name(instruction.name)),
-        inputs_(slots_of(instruction.args)),
-        results_(slots_of(instruction.results)) {}
+        inputs_(et_schema::slots_in(instruction.args)),
+        results_(et_schema::slots_in(instruction.results)) {}
 
   void scale() {
     for (std::size_t i = 0; i < std::min(names_.size(), instruction_.args.size()); ++i) {

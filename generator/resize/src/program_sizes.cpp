@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/size_arguments.h"
+#include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/overloaded.h"
 #include "generator/flow/model_names.h"

@@ -11,7 +11,6 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
-#include "et_schema/model/size_arguments.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
 

@@ -1,36 +1,74 @@
 #include "public_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "et_schema/model/public_operators.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/words.h"
 
 namespace understudy::generator {
 namespace {
 
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
+using et_schema::has_word;
+
+constexpr std::string_view kTexts =
+    "none mean sum tanh constant reflect replicate circular nearest nearest-exact linear bilinear "
+    "bicubic trilinear area trunc floor ij xy L U left right amax amin max min prod reduced "
+    "complete r fro nuc backward forward ortho valid same zeros border lower higher midpoint N V "
+    "gesvd gesvdj gesvda";
+
+constexpr std::string_view kBackends =
+    "nccl gloo mpi ucc cuda:nccl cpu:gloo cpu:gloo,cuda:nccl undefined";
+
+constexpr std::string_view kTags = "Generator Stream Storage Object Layout Scalar None";
+
+constexpr std::string_view kTypes =
+    "Any Await Device Dict Dimname Future Generator Layout List None NoneType Object QScheme "
+    "Scalar ScalarType Storage Stream SymBool SymFloat SymInt Tensor MemoryFormat bool complex "
+    "float int number str";
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
 }
 
-constexpr auto kTexts = std::to_array<std::string_view>(
-    {"",         "none",      "mean",      "sum",     "tanh",          "constant",
-     "reflect",  "replicate", "circular",  "nearest", "nearest-exact", "linear",
-     "bilinear", "bicubic",   "trilinear", "area",    "trunc",         "floor",
-     "ij",       "xy",        "L",         "U",       "left",          "right",
-     "amax",     "amin",      "max",       "min",     "prod",          "reduced",
-     "complete", "r",         "fro",       "nuc",     "backward",      "forward",
-     "ortho",    "valid",     "same",      "zeros",   "border",        "lower",
-     "higher",   "midpoint",  "N",         "V",       "gesvd",         "gesvdj",
-     "gesvda"});
+/// A name follows its type and a blank.
+bool is_name(std::string_view before) {
+  constexpr std::string_view kBeforeTypes = "(,>";
+  const std::size_t last = before.find_last_not_of(' ');
+  return before.ends_with(' ') && last != std::string_view::npos &&
+         kBeforeTypes.find(before[last]) == std::string_view::npos;
+}
 
-constexpr auto kBackends = std::to_array<std::string_view>(
-    {"", "nccl", "gloo", "mpi", "ucc", "cuda:nccl", "cpu:gloo", "cpu:gloo,cuda:nccl", "undefined"});
-
-constexpr auto kTags = std::to_array<std::string_view>(
-    {"Generator", "Stream", "Storage", "Object", "Layout", "Scalar", "None"});
+/// The types of "(Tensor(a!) result, Table[2] rows)": "(Tensor(a!), Object[])".
+std::string public_types(std::string_view text) {
+  constexpr std::string_view kSigns = " ()[],?!*->|";
+  std::string types;
+  while (!text.empty()) {
+    const auto* const end = std::find_if_not(text.begin(), text.end(), is_word);
+    const std::string_view word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+    if (word.empty()) {
+      types += kSigns.find(text.front()) == std::string_view::npos ? "" : text.substr(0, 1);
+      text.remove_prefix(1);
+      continue;
+    }
+    text.remove_prefix(word.size());
+    if (is_name(types)) {
+      types.pop_back();
+    } else if (word.front() < '0' || word.front() > '9') {
+      const bool stays = word.size() == 1 || has_word(kTypes, word);
+      types += stays ? word : "Object";
+    }
+  }
+  return types;
+}
 
 }  // namespace
 
@@ -47,15 +85,59 @@ bool is_public_label(std::string_view name) {
 }
 
 bool is_public_text(std::string_view text) {
-  return contains(kTexts, text);
+  return text.empty() || has_word(kTexts, text);
 }
 
 bool is_public_backend(std::string_view name) {
-  return contains(kBackends, name);
+  return name.empty() || has_word(kBackends, name);
 }
 
 bool is_public_tag(std::string_view tag) {
-  return contains(kTags, tag);
+  return has_word(kTags, tag);
+}
+
+std::string hidden_schema(std::string_view schema, std::string_view name) {
+  std::vector<std::string> arguments;
+  for (const et_schema::SchemaArgument& argument : et_schema::arguments_of(schema)) {
+    arguments.push_back(fmt::format("{} arg{}", public_types(argument.type), arguments.size()));
+  }
+  const bool is_whole = schema.find('(') != std::string_view::npos;
+  const std::string returns = public_types(et_schema::returns_of(schema));
+  return fmt::format("{}{}{}", name,
+                     is_whole ? fmt::format("({})", fmt::join(arguments, ", ")) : "",
+                     returns.empty() ? "" : " -> " + returns);
+}
+
+double rounded(double value) {
+  if (!std::isfinite(value)) {
+    return value;
+  }
+  if (value == std::trunc(value)) {
+    const std::string digits = fmt::format("{:.17e}", value);
+    return std::strtod(
+        (digits.substr(0, digits.find('.')) + digits.substr(digits.find('e'))).c_str(), nullptr);
+  }
+  const double from_one = std::abs(value) - 1;
+  if (std::abs(from_one) < 0.1) {
+    return std::copysign(
+        std::strtod(fmt::format("{:.15g}", 1 + rounded(from_one)).c_str(), nullptr), value);
+  }
+  return std::strtod(fmt::format("{:.0e}", value).c_str(), nullptr);
+}
+
+bool tells_size(std::string_view op, std::string_view argument) {
+  const std::string_view name = et_schema::base_name(op);
+  const bool counts = name == "arange" || name == "range";
+  return counts ||
+         (name.find("upsample") != std::string_view::npos && argument.starts_with("scale"));
+}
+
+bool is_seed(std::string_view argument) {
+  return argument.find("seed") != std::string_view::npos;
+}
+
+bool counts_steps(std::string_view argument) {
+  return argument == "iter";
 }
 
 }  // namespace understudy::generator

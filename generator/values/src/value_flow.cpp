@@ -9,14 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "contents.h"
 #include "demands.h"
-#include "drawn.h"
-#include "et_schema/model/assumed.h"
+#include "et_schema/model/unrecorded.h"
 #include "generator/flow/model_names.h"
 #include "generator/values/masks.h"
 #include "reuse_rules.h"
 #include "sparse_counts.h"
-#include "unwritten.h"
 #include "value_carry.h"
 #include "value_kinds.h"
 #include "value_rules.h"

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/model/comm_order.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/program.h"

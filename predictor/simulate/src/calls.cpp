@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "channels.h"
-#include "et_schema/model/accelerator.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/program.h"
 #include "et_schema/model/slot_extent.h"
 
 namespace understudy::predictor {

@@ -1,7 +1,7 @@
 #include <variant>
 
-#include "et_schema/model/accelerator.h"
 #include "et_schema/model/operator_facts.h"
+#include "et_schema/model/program.h"
 #include "et_schema/model/schema_text.h"
 #include "predictor/simulate/flow.h"
 

@@ -1,4 +1,4 @@
-#include "et_schema/model/accelerator.h"
+#include "et_schema/model/program.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::predictor {

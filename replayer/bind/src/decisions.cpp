@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/allocation.h"
 #include "et_schema/model/bodies.h"
-#include "et_schema/model/kernel_roles.h"
+#include "et_schema/model/compiled_kernel.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
 #include "replayer/dispatch/schema_map.h"

@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/model/accelerator.h"
 #include "et_schema/model/operator_facts.h"
+#include "et_schema/model/program.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "replayer/device/device.h"

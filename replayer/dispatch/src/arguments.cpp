@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include "et_schema/model/epsilon.h"
+#include "et_schema/model/unrecorded.h"
 #include "replayer/dispatch/layout.h"
 
 namespace understudy::replayer {

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "et_schema/model/accelerator.h"
+#include "et_schema/model/program.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "backends/launcher.h"
-#include "et_schema/model/default_dtype.h"
+#include "et_schema/model/unrecorded.h"
 #include "et_schema/support/error.h"
 #include "rank_comms.h"
 #include "replayer/bind/bind.h"

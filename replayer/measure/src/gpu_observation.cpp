@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "comm_times.h"
-#include "et_schema/model/allocation.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/statistics.h"

@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/model/accelerator.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/operator_trust.h"
+#include "et_schema/model/program.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/overloaded.h"
 #include "meta_call.h"

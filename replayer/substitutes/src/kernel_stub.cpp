@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/model/kernel_roles.h"
+#include "et_schema/model/compiled_kernel.h"
 #include "stub.h"
 #include "substitute_native.h"
 

@@ -2,7 +2,7 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "et_schema/model/assumed.h"
+#include "et_schema/model/unrecorded.h"
 #include "replayer/dispatch/layout.h"
 
 namespace understudy::replayer {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "et_schema/model/allocation.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
 #include "replayer/values/values.h"
 #include "values_device.h"

@@ -1,5 +1,6 @@
 #include "et_schema/bench/bench.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -7,12 +8,17 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "bench_manifest.h"
 #include "et_schema/bench/kernels.h"
 #include "et_schema/bench/program_text.h"
+#include "et_schema/model/public_operators.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/assert.h"
+#include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/output_file.h"
@@ -21,7 +27,6 @@
 #include "et_schema/support/zip.h"
 #include "line_loops.h"
 #include "program_check.h"
-#include "program_timings.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -40,12 +45,11 @@ void check_utf8(const std::string& text, const std::string& file) {
   if (simdjson::validate_utf8(text)) {
     return;
   }
-  ErrorContext context;
-  context.file = file;
-  context.expected = "names and texts in UTF-8";
-  context.got = "other bytes";
-  context.hint = "rename the trace, or the operators and annotations in it";
-  throw bad_input("the benchmark cannot be written", std::move(context));
+  throw bad_input("the benchmark cannot be written",
+                  {.file = file,
+                   .expected = "names and texts in UTF-8",
+                   .got = "other bytes",
+                   .hint = "rename the trace, or the operators and annotations in it"});
 }
 
 // Groups ranks by behaviour: the first rank of each behaviour gives the shared file.
@@ -179,12 +183,11 @@ class Unpacker {
     if (found != members_.end()) {
       return found->second;
     }
-    ErrorContext context;
-    context.file = file_;
-    context.expected = "a member \"" + quote(name) + "\" in the zip";
-    context.got = "none";
-    context.hint = "make the benchmark again with `generate`";
-    throw bad_input("the benchmark lacks a member", std::move(context));
+    throw bad_input("the benchmark lacks a member",
+                    {.file = file_,
+                     .expected = "a member \"" + quote(name) + "\" in the zip",
+                     .got = "none",
+                     .hint = "make the benchmark again with `generate`"});
   }
 
   const Program& shared_program(const std::string& name) {
@@ -192,13 +195,13 @@ class Unpacker {
     // A small file may name one program for many ranks: each copy counts.
     expanded_bytes_ += text.size();
     if (expanded_bytes_ > limits_.max_total_bytes) {
-      ErrorContext context;
-      context.file = file_;
-      context.expected = "programs of at most " + std::to_string(limits_.max_total_bytes) +
-                         " bytes over all ranks";
-      context.got = "more";
-      context.hint = "do not use this file unless you trust where it is from";
-      throw bad_input("the benchmark unpacks to more than is allowed", std::move(context));
+      throw bad_input(
+          "the benchmark unpacks to more than is allowed",
+          {.file = file_,
+           .expected = "programs of at most " + std::to_string(limits_.max_total_bytes) +
+                       " bytes over all ranks",
+           .got = "more",
+           .hint = "do not use this file unless you trust where it is from"});
     }
     check_held(file_, expanded_bytes_, limits_);
     const auto [place, is_new] = programs_.try_emplace(name);
@@ -214,6 +217,22 @@ class Unpacker {
   std::map<std::string, Program> programs_;
   std::uint64_t expanded_bytes_ = 0;
 };
+
+std::string hashed(std::string_view text) {
+  return fmt::format("#{:016x}", content_hash(text));
+}
+
+/// "--subgraph encoder" → "--subgraph #…"; what has a fixed set of values tells nothing.
+std::string hashed_filter(const std::string& filter) {
+  const std::size_t blank = filter.find(' ');
+  const bool tells_nothing = blank == std::string::npos || filter.starts_with("--only ") ||
+                             filter.starts_with("--shapes-within ");
+  // That of a benchmark which is written again is hashed already.
+  if (tells_nothing || filter.find(" #") == blank) {
+    return filter;
+  }
+  return filter.substr(0, blank + 1) + hashed(std::string_view(filter).substr(blank + 1));
+}
 
 }  // namespace
 
@@ -254,14 +273,41 @@ Bench read_bench(const std::string& path, const ReadLimits& limits) {
 
 Bench read_bench_bytes(std::string_view bytes, const std::string& file, const ReadLimits& limits) {
   if (!starts_as_bench(bytes)) {
-    ErrorContext context;
-    context.file = file;
-    context.expected = std::string("a zip whose first member is ") + kManifestName;
-    context.got = bytes.empty() ? "an empty file" : "\"" + quote(bytes.substr(0, 16)) + "\" …";
-    context.hint = "make a benchmark with `generate TRACE… -o bench.et`";
-    throw bad_input("not a benchmark of Understudy", std::move(context));
+    throw bad_input(
+        "not a benchmark of Understudy",
+        {.file = file,
+         .expected = std::string("a zip whose first member is ") + kManifestName,
+         .got = bytes.empty() ? "an empty file" : "\"" + quote(bytes.substr(0, 16)) + "\" …",
+         .hint = "make a benchmark with `generate TRACE… -o bench.et`"});
   }
   return Unpacker(bytes, file, limits).unpack();
+}
+
+std::string benchmark_hash(const Bench& bench) {
+  std::string hashes;
+  for (const ProcessGroup& group : bench.groups) {
+    hashes += fmt::format("{} {}", group.name, group.size);
+    for (const auto rank : group.ranks) {
+      hashes += fmt::format(" {}", rank);
+    }
+    hashes += '\n';
+  }
+  // One rank's text at a time: together they can be larger than the benchmark in memory.
+  for (const Program& program : bench.programs) {
+    hashes += fmt::format("{:016x}\n", content_hash(program_to_text(program)));
+  }
+  return fmt::format("{:016x}", content_hash(hashes));
+}
+
+Selection hashed_names(Selection selection) {
+  for (std::string& filter : selection.filters) {
+    filter = hashed_filter(filter);
+  }
+  for (Opened& opened : selection.opened) {
+    const bool stays = is_public_operator(opened.name) || opened.name.starts_with('#');
+    opened.name = stays ? std::move(opened.name) : hashed(opened.name);
+  }
+  return selection;
 }
 
 }  // namespace understudy::et_schema

@@ -5,7 +5,6 @@
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
-#include "hex.h"
 
 namespace understudy::et_schema {
 namespace {

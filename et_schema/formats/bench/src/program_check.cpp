@@ -43,15 +43,14 @@ class Checker {
  private:
   [[noreturn]] void fail(std::string field, std::string expected, std::string got,
                          std::optional<std::uint64_t> node = std::nullopt) const {
-    ErrorContext context;
-    context.file = origin_.file;
-    context.rank = origin_.rank;
-    context.node = node;
-    context.field = std::move(field);
-    context.expected = std::move(expected);
-    context.got = std::move(got);
-    context.hint = origin_.hint;
-    throw bad_input("the program of a rank does not hold together", std::move(context));
+    throw bad_input("the program of a rank does not hold together",
+                    {.file = origin_.file,
+                     .rank = origin_.rank,
+                     .node = node,
+                     .field = std::move(field),
+                     .expected = std::move(expected),
+                     .got = std::move(got),
+                     .hint = origin_.hint});
   }
 
   void check_profile(const RecordedProfile& profile) const {
@@ -158,7 +157,7 @@ class Checker {
       if (!range || range->low < 0 || range->low >= range->high || range->high > slot.sizes[dim]) {
         const std::string in = range ? fmt::format(" in [{},{})", range->low, range->high) : "";
         fail(name + ".indices", fmt::format("integers below {}", slot.sizes[dim]),
-             std::string(name_of(rule.kind)) + in);
+             std::string(to_string(rule.kind)) + in);
       }
     }
   }

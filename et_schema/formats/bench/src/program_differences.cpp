@@ -59,14 +59,13 @@ bool same_personal(const CommInfo& a, const CommInfo& b) {
 
 [[noreturn]] void fail(const std::string& file, int rank, const std::string& field,
                        std::string expected, std::uint64_t got) {
-  ErrorContext context;
-  context.file = file;
-  context.rank = rank;
-  context.field = "differences." + field;
-  context.expected = std::move(expected);
-  context.got = std::to_string(got);
-  context.hint = "make the benchmark again with `generate`";
-  throw bad_input("the benchmark's manifest does not fit its programs", std::move(context));
+  throw bad_input("the benchmark's manifest does not fit its programs",
+                  {.file = file,
+                   .rank = rank,
+                   .field = "differences." + field,
+                   .expected = std::move(expected),
+                   .got = std::to_string(got),
+                   .hint = "make the benchmark again with `generate`"});
 }
 
 void shift_nodes(const ProgramDifferences& differences, const std::vector<Instruction*>& flat,

@@ -21,12 +21,9 @@ static_assert(kValueRuleKinds.size() == std::variant_size_v<ValueRule::Kind>);
 template <typename Enum, std::size_t kSize>
 std::optional<Enum> find_name(const std::array<std::string_view, kSize>& names,
                               std::string_view name) {
-  for (std::size_t i = 0; i < kSize; ++i) {
-    if (names[i] == name) {
-      return static_cast<Enum>(i);
-    }
-  }
-  return std::nullopt;
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? std::nullopt
+                              : std::optional(static_cast<Enum>(found - names.begin()));
 }
 
 template <std::size_t... kIndices>
@@ -46,17 +43,17 @@ std::optional<InstructionKind> instruction_kind_from_string(std::string_view nam
   return find_name<InstructionKind>(kInstructionKinds, name);
 }
 
-std::string_view name_of(const ValueRule::Kind& kind) {
+std::string_view to_string(const ValueRule::Kind& kind) {
   return kValueRuleKinds[kind.index()];
 }
 
-std::optional<ValueRule> value_rule_from_name(std::string_view name) {
+std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name) {
   const auto found = std::ranges::find(kValueRuleKinds, name);
   if (found == kValueRuleKinds.end()) {
     return std::nullopt;
   }
   const auto index = static_cast<std::size_t>(found - kValueRuleKinds.begin());
-  return ValueRule{kind_at(index, std::make_index_sequence<kValueRuleKinds.size()>())};
+  return kind_at(index, std::make_index_sequence<kValueRuleKinds.size()>());
 }
 
 std::optional<CommKind> comm_kind_from_string(std::string_view name) {

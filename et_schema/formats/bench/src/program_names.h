@@ -10,9 +10,9 @@ namespace understudy::et_schema {
 /// The names of enumerators in our files, each with its way back.
 [[nodiscard]] std::string_view to_string(InstructionKind kind);
 [[nodiscard]] std::optional<InstructionKind> instruction_kind_from_string(std::string_view name);
-[[nodiscard]] std::string_view name_of(const ValueRule::Kind& kind);
-/// A rule of that kind without parameters.
-[[nodiscard]] std::optional<ValueRule> value_rule_from_name(std::string_view name);
+[[nodiscard]] std::string_view to_string(const ValueRule::Kind& kind);
+/// A kind of rule without parameters.
+[[nodiscard]] std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name);
 [[nodiscard]] std::optional<CommKind> comm_kind_from_string(std::string_view name);
 
 /// True for the kinds that carry a CommInfo.

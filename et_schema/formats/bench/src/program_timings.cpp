@@ -1,14 +1,11 @@
-#include "program_timings.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/json_text.h"
-#include "et_schema/support/quote.h"
-#include "program_lines.h"
+#include "et_schema/bench/program_text.h"
+#include "line_record.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -16,22 +13,20 @@ namespace {
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-void append_field(std::string& out, std::string_view name, std::int64_t value) {
-  out += ",\"";
-  out += name;
-  out += "\":";
-  append_json_int(out, value);
-}
-
 /// [bytes, address, …]
-void append_blocks(std::string& out, std::span<const HeapBlock> blocks) {
-  for (const HeapBlock& block : blocks) {
-    out += &block == blocks.data() ? ",\"blocks\":[" : ",";
-    append_json_int(out, block.bytes);
-    out += ',';
-    append_json_uint(out, block.address);
+struct Blocks {
+  std::span<const HeapBlock> blocks;
+  [[nodiscard]] bool empty() const { return blocks.empty(); }
+};
+
+void append_value(LineText& text, const Blocks& all) {
+  for (const HeapBlock& block : all.blocks) {
+    text.out += &block == all.blocks.data() ? '[' : ',';
+    append_json_int(text.out, block.bytes);
+    text.out += ',';
+    append_json_uint(text.out, block.address);
   }
-  out += blocks.empty() ? "" : "]";
+  text.out += ']';
 }
 
 std::vector<HeapBlock> read_blocks(const ProgramLines& lines, const element& value) {
@@ -47,49 +42,16 @@ std::vector<HeapBlock> read_blocks(const ProgramLines& lines, const element& val
   return blocks;
 }
 
-void set_blocks(Program& program, std::size_t index, std::vector<HeapBlock> blocks) {
-  if (!blocks.empty()) {
-    program.heap_blocks[index] = std::move(blocks);
-  }
-}
-
-void append_timing(std::string& out, std::size_t index, const Timing& timing,
-                   std::span<const HeapBlock> blocks) {
-  out += "{\"i\":";
-  append_json_uint(out, index);
-  append_field(out, "start_ns", timing.start_ns);
-  append_field(out, "host_ns", timing.host_ns);
-  append_field(out, "gap_ns", timing.gap_ns);
-  if (timing.launches != 0) {
-    append_field(out, "device_ns", timing.device_ns);
-    append_field(out, "launches", static_cast<std::int64_t>(timing.launches));
-  }
-  if (timing.stream) {
-    append_field(out, "stream", *timing.stream);
-  }
-  append_blocks(out, blocks);
-  if (timing.page_faults) {
-    append_field(out, "page_faults", *timing.page_faults);
-  }
-  out += "}\n";
-}
-
-Timing read_timing(const ProgramLines& lines, object line) {
+Timing read_timing(const ProgramLines& lines, object object) {
+  LineReader line(lines, object, "");
   Timing timing;
-  timing.start_ns = lines.to_int("start_ns", lines.required(line, "start_ns"));
-  timing.host_ns = lines.to_int("host_ns", lines.required(line, "host_ns"));
-  timing.gap_ns = lines.to_int("gap_ns", lines.required(line, "gap_ns"));
-  for (const auto [key, value] : line) {
-    if (key == "device_ns") {
-      timing.device_ns = lines.to_int(key, value);
-    } else if (key == "launches") {
-      timing.launches = lines.to_uint(key, value);
-    } else if (key == "stream") {
-      timing.stream = lines.to_int(key, value);
-    } else if (key == "page_faults") {
-      timing.page_faults = lines.to_int(key, value);
-    }
-  }
+  line("start_ns", timing.start_ns);
+  line("host_ns", timing.host_ns);
+  line("gap_ns", timing.gap_ns);
+  line.if_any("device_ns", timing.device_ns);
+  line.if_any("launches", timing.launches);
+  line.if_any("stream", timing.stream);
+  line.if_any("page_faults", timing.page_faults);
   return timing;
 }
 
@@ -100,17 +62,29 @@ std::string timings_to_text(const Program& program) {
   const auto count = static_cast<std::size_t>(std::ranges::count_if(
       program.instructions,
       [](const Instruction& instruction) { return instruction.timing.has_value(); }));
-  std::string out;
-  out.reserve(kBytesPerLine * (count + 1));
-  out += "{\"timings\":";
-  append_json_uint(out, count);
-  out += "}\n";
+  LineText text;
+  text.out.reserve(kBytesPerLine * (count + 1));
+  append_line(text, [&](LineWriter& line) { line("timings", count); });
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    if (program.instructions[i].timing) {
-      append_timing(out, i, *program.instructions[i].timing, heap_blocks_of(program, i));
+    if (!program.instructions[i].timing) {
+      continue;
     }
+    const Timing& timing = *program.instructions[i].timing;
+    append_line(text, [&](LineWriter& line) {
+      line("i", i);
+      line("start_ns", timing.start_ns);
+      line("host_ns", timing.host_ns);
+      line("gap_ns", timing.gap_ns);
+      if (timing.launches != 0) {
+        line("device_ns", timing.device_ns);
+        line("launches", timing.launches);
+      }
+      line.if_any("stream", timing.stream);
+      line.if_any("blocks", Blocks{heap_blocks_of(program, i)});
+      line.if_any("page_faults", timing.page_faults);
+    });
   }
-  return out;
+  return std::move(text.out);
 }
 
 void apply_timings(std::string_view text, const std::string& file, Program& program) {
@@ -130,7 +104,9 @@ void apply_timings(std::string_view text, const std::string& file, Program& prog
     }
     program.instructions[index].timing = read_timing(lines, line);
     if (element blocks; line["blocks"].get(blocks) == simdjson::SUCCESS) {
-      set_blocks(program, index, read_blocks(lines, blocks));
+      if (std::vector<HeapBlock> read = read_blocks(lines, blocks); !read.empty()) {
+        program.heap_blocks[index] = std::move(read);
+      }
     }
     next = index + 1;
   }

@@ -14,7 +14,6 @@
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/zip.h"
-#include "hex.h"
 
 namespace understudy::et_schema {
 namespace {

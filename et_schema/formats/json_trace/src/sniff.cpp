@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
+#include "et_schema/support/trace_start.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "et_schema/json_trace/escaped_name.h"
-#include "et_schema/json_trace/json_cursor.h"
 #include "et_schema/json_trace/json_objects.h"
 #include "et_schema/json_trace/json_pull.h"
 #include "et_schema/json_trace/sniff.h"
@@ -20,8 +19,7 @@
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
-#include "kineto_arguments.h"
-#include "kineto_category.h"
+#include "kineto_event.h"
 #include "kineto_header.h"
 
 namespace understudy::et_schema {

@@ -7,7 +7,7 @@
 
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_element.h"
+#include "et_schema/support/quote.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -29,7 +29,7 @@ std::int64_t number_of(element value, std::int64_t otherwise) {
   throw bad_input("the process groups cannot be read",
                   {.field = "distributedInfo",
                    .expected = "ranks as a list of integers of 0 or more",
-                   .got = describe(value)});
+                   .got = quote(simdjson::minify(value))});
 }
 
 void read_rank_list(ProcessGroup& group, element value) {

@@ -2,12 +2,12 @@
 #include <charconv>
 #include <string_view>
 
-#include "and_more.h"
 #include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/support/chakra_start.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/trace_start.h"
 #include "et_schema/support/unpack.h"
+#include "importers.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -9,7 +9,7 @@
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_reader.h"
-#include "et_schema/support/chakra_start.h"
+#include "et_schema/support/trace_start.h"
 
 namespace understudy::et_schema {
 namespace {

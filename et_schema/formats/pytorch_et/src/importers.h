@@ -1,10 +1,13 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/model/trace.h"
 
@@ -26,5 +29,12 @@ struct Importer {
 
 /// The one that recognises a file; null: none.
 [[nodiscard]] const Importer* importer_of(std::string_view content);
+
+/// "other files: a.txt and 3 more", of at least one name.
+[[nodiscard]] inline std::string and_more(std::string_view what,
+                                          const std::vector<std::string>& names) {
+  return fmt::format("{}{}{}", what, names.front(),
+                     names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
+}
 
 }  // namespace understudy::et_schema

@@ -10,7 +10,6 @@
 
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_element.h"
 #include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
 
@@ -52,7 +51,7 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
     for (const element item : list) {
       std::int64_t rank = 0;
       if (item.get_int64().get(rank) != SUCCESS || rank < 0 || rank >= kMaxWorldSize) {
-        refuse_groups(node, kRanks, describe(item));
+        refuse_groups(node, kRanks, quote(simdjson::minify(item)));
       }
       ranks.push_back(rank);
     }
@@ -60,7 +59,8 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
   }
   simdjson::dom::object map;
   if (value.get_object().get(map) != SUCCESS) {
-    refuse_groups(node, "ranks as a list or as {\"global rank\": group rank}", describe(value));
+    refuse_groups(node, "ranks as a list or as {\"global rank\": group rank}",
+                  quote(simdjson::minify(value)));
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> by_group_rank;
   for (const auto [key, item] : map) {
@@ -69,7 +69,7 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), global);
     if (error != std::errc() || end != key.data() + key.size() || global < 0 ||
         global >= kMaxWorldSize || item.get_int64().get(local) != SUCCESS) {
-      refuse_groups(node, "ranks as {\"global rank\": group rank}", describe(value));
+      refuse_groups(node, "ranks as {\"global rank\": group rank}", quote(simdjson::minify(value)));
     }
     by_group_rank.emplace_back(local, global);
   }
@@ -83,14 +83,14 @@ std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
 void check_once(std::vector<std::int64_t> ranks, element list, std::uint64_t node) {
   std::sort(ranks.begin(), ranks.end());
   if (std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
-    refuse_groups(node, kRanks, describe(list));
+    refuse_groups(node, kRanks, quote(simdjson::minify(list)));
   }
 }
 
 ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t node) {
   simdjson::dom::object object;
   if (entry.get_object().get(object) != SUCCESS) {
-    refuse_groups(node, "an object for each group", describe(entry));
+    refuse_groups(node, "an object for each group", quote(simdjson::minify(entry)));
   }
   ProcessGroup group;
   std::vector<std::string> addresses;
@@ -109,7 +109,7 @@ ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t n
     } else if (key == "group_size") {
       if (value.get_int64().get(group.size) != SUCCESS || group.size < 0 ||
           group.size > kMaxWorldSize) {
-        refuse_groups(node, "a group_size from 0 to 1048576", describe(value));
+        refuse_groups(node, "a group_size from 0 to 1048576", quote(simdjson::minify(value)));
       }
     }
   }

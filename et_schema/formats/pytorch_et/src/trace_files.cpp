@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "and_more.h"
 #include "et_schema/capture/capture_origin.h"
 #include "et_schema/capture/index_uses.h"
 #include "et_schema/json_trace/sniff.h"

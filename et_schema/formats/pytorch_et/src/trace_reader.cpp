@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "et_schema/json_trace/json_cursor.h"
 #include "et_schema/json_trace/json_objects.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/pytorch_et/process_groups.h"

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/pytorch_et/trace_parents.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 

@@ -1,11 +1,11 @@
 // What counts as a GPU.
 
-#include "et_schema/model/accelerator.h"
-
 #include <gtest/gtest.h>
 
 #include <string_view>
 #include <vector>
+
+#include "et_schema/model/program.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,6 +1,6 @@
-#include "et_schema/model/allocation.h"
-
 #include <gtest/gtest.h>
+
+#include "et_schema/model/op_class.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,12 +1,12 @@
 // The default type of floats, as programs show it.
 
-#include "et_schema/model/default_dtype.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "et_schema/model/unrecorded.h"
 
 namespace understudy::et_schema {
 namespace {

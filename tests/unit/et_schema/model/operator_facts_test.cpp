@@ -46,42 +46,40 @@ std::set<std::string> arguments_of_row(const OperatorFacts& facts) {
 
 TEST(OperatorFacts, EachRowIsOfAPublicOperator) {
   std::set<std::string_view> seen;
-  for (const OperatorFacts* facts : all_operator_facts()) {
-    EXPECT_TRUE(is_public_operator(facts->name) ||
-                is_public_operator(std::string(facts->name) + "_"))
-        << facts->name;
-    EXPECT_TRUE(seen.insert(facts->name).second) << facts->name << " has two rows";
-    EXPECT_EQ(without_overload(facts->name), facts->name);
+  for (const OperatorFacts& facts : all_operator_facts()) {
+    EXPECT_TRUE(is_public_operator(facts.name) || is_public_operator(std::string(facts.name) + "_"))
+        << facts.name;
+    EXPECT_TRUE(seen.insert(facts.name).second) << facts.name << " has two rows";
+    EXPECT_EQ(without_overload(facts.name), facts.name);
   }
 }
 
 TEST(OperatorFacts, WhatARowNamesIsAnArgumentOfItsSchema) {
-  for (const OperatorFacts* facts : all_operator_facts()) {
-    const std::set<std::string> names = arguments_of_row(*facts);
+  for (const OperatorFacts& facts : all_operator_facts()) {
+    const std::set<std::string> names = arguments_of_row(facts);
     std::set<std::string_view> seen;
-    for (const ArgumentFact& argument : facts->arguments) {
-      EXPECT_TRUE(names.contains(std::string(argument.name)))
-          << facts->name << "." << argument.name;
-      EXPECT_TRUE(seen.insert(argument.name).second) << facts->name << "." << argument.name;
+    for (const ArgumentFact& argument : facts.arguments) {
+      EXPECT_TRUE(names.contains(std::string(argument.name))) << facts.name << "." << argument.name;
+      EXPECT_TRUE(seen.insert(argument.name).second) << facts.name << "." << argument.name;
       EXPECT_TRUE(argument.of.empty() || names.contains(std::string(argument.of)))
-          << facts->name << "." << argument.name << " of " << argument.of;
-      EXPECT_TRUE(argument.dim != kByDim || names.contains("dim")) << facts->name;
+          << facts.name << "." << argument.name << " of " << argument.of;
+      EXPECT_TRUE(argument.dim != kByDim || names.contains("dim")) << facts.name;
     }
-    EXPECT_TRUE(facts->moves.empty() || names.contains(std::string(facts->moves))) << facts->name;
-    EXPECT_TRUE(!facts->takes_strides || names.contains("stride")) << facts->name;
-    EXPECT_TRUE(!facts->reads_rows ||
-                std::ranges::count(facts->arguments, Meaning::kIndex, &ArgumentFact::meaning) == 1)
-        << facts->name;
+    EXPECT_TRUE(facts.moves.empty() || names.contains(std::string(facts.moves))) << facts.name;
+    EXPECT_TRUE(!facts.takes_strides || names.contains("stride")) << facts.name;
+    EXPECT_TRUE(!facts.reads_rows ||
+                std::ranges::count(facts.arguments, Meaning::kIndex, &ArgumentFact::meaning) == 1)
+        << facts.name;
   }
 }
 
 /// An operator that random numbers are drawn by takes a generator, or is told by its tag; of these
 /// the schema alone tells it.
 TEST(OperatorFacts, WhatDrawsTakesAGenerator) {
-  for (const OperatorFacts* facts : all_operator_facts()) {
-    if (facts->draws && facts->name != "aten::rand_like" && facts->name != "aten::randn_like" &&
-        facts->name != "aten::randint_like") {
-      EXPECT_TRUE(arguments_of_row(*facts).contains("generator")) << facts->name;
+  for (const OperatorFacts& facts : all_operator_facts()) {
+    if (facts.draws && facts.name != "aten::rand_like" && facts.name != "aten::randn_like" &&
+        facts.name != "aten::randint_like") {
+      EXPECT_TRUE(arguments_of_row(facts).contains("generator")) << facts.name;
     }
   }
 }
@@ -109,14 +107,14 @@ TEST(OperatorFacts, QuestionsLookAtNoElements) {
 
 std::string listed(Recorded recorded) {
   std::string text;
-  for (const OperatorFacts* facts : all_operator_facts()) {
+  for (const OperatorFacts& facts : all_operator_facts()) {
     std::string names;
-    for (const ArgumentFact& argument : facts->arguments) {
+    for (const ArgumentFact& argument : facts.arguments) {
       names += argument.recorded == recorded ? fmt::format("\"{}\", ", argument.name) : "";
     }
     if (!names.empty()) {
       names.resize(names.size() - 1);
-      text += fmt::format("    \"{}\": ({}),\n", facts->name, names);
+      text += fmt::format("    \"{}\": ({}),\n", facts.name, names);
     }
   }
   return text;

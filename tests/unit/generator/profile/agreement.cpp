@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/kernel_roles.h"
+#include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/schema_text.h"
 

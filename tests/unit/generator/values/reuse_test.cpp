@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "generator/flow/model_names.h"
-#include "reuse_fit.h"
 #include "reuse_rules.h"
 #include "testing/error_text.h"
 #include "value_kinds.h"

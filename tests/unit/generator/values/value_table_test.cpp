@@ -56,10 +56,10 @@ struct Row {
 /// Those that ask for values.
 std::vector<Row> rows_that_ask() {
   std::vector<Row> rows;
-  for (const OperatorFacts* facts : et_schema::all_operator_facts()) {
-    for (const ArgumentFact& argument : facts->arguments) {
+  for (const OperatorFacts& facts : et_schema::all_operator_facts()) {
+    for (const ArgumentFact& argument : facts.arguments) {
       if (argument.meaning < Meaning::kData) {
-        rows.push_back({facts, argument});
+        rows.push_back({&facts, argument});
       }
     }
   }
@@ -270,10 +270,10 @@ TEST(ValueTable, HasALineForEachRow) {
 
 TEST(ValueTable, IsWhatTheDocumentationLists) {
   std::map<std::string, std::string> expected;
-  for (const OperatorFacts* facts : et_schema::all_operator_facts()) {
-    for (const ArgumentFact& argument : facts->arguments) {
+  for (const OperatorFacts& facts : et_schema::all_operator_facts()) {
+    for (const ArgumentFact& argument : facts.arguments) {
       std::string& listed = expected[std::string(to_string(argument.meaning))];
-      listed += fmt::format("{}`{}`", listed.empty() ? "" : ", ", why_of(*facts, argument));
+      listed += fmt::format("{}`{}`", listed.empty() ? "" : ", ", why_of(facts, argument));
     }
   }
   std::map<std::string, std::string> documented;

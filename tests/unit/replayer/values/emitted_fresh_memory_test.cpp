@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bench/observe.h"
-#include "et_schema/model/allocation.h"
+#include "et_schema/model/op_class.h"
 #include "replayer/values/values.h"
 
 namespace understudy::replayer {

@@ -10,6 +10,10 @@
 
 namespace understudy::et_schema {
 
+/// Why neither a replay nor source code has the kernel of a compiled graph.
+inline constexpr const char* kNoKernelCode =
+    "a compiled kernel: a benchmark does not hold its code; rank-R.compiled.json of a capture does";
+
 /// Machine code, shared by the programs of all ranks. Equal where the bytes are.
 struct MachineCode {
   std::shared_ptr<const std::string> bytes;
@@ -44,6 +48,12 @@ struct CompiledKernel {
   std::vector<KernelBuild> builds;  ///< by ascending architecture, each once
   bool operator==(const CompiledKernel&) const = default;
 };
+
+/// What a C++ kernel of a compiled graph did with each of its arguments, of the text that stands
+/// behind them: "r" read, "w" wrote, "rw" both, "-" a number. Nothing unless there is a word for
+/// each of the arguments.
+[[nodiscard]] std::optional<std::vector<std::string_view>> kernel_roles(std::string_view text,
+                                                                        std::size_t arguments);
 
 /// What a recorded launch of a Triton kernel says beside its arguments.
 struct KernelLaunch {

@@ -59,6 +59,11 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
+/// CUDA, or a device of a name that is not known here: neither the CPU nor `meta`.
+[[nodiscard]] constexpr bool is_accelerator(const Device& device) {
+  return device.type == DeviceType::kCuda || device.type == DeviceType::kOther;
+}
+
 /// "cpu", "cuda:3", "" → Device; an unknown name gives kOther.
 [[nodiscard]] Device parse_device(std::string_view text);
 [[nodiscard]] std::string to_string(Device device);

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace understudy::et_schema {
 
@@ -170,10 +170,10 @@ enum class HostWait : std::uint8_t {
 /// Of a sparse tensor, what an operator gives.
 enum class SparsePart : std::uint8_t { kNone, kIndices, kValues, kCoalesced };
 
-/// What Understudy knows of an operator by its name: a row of the table. A column says nothing
-/// unless a comment says otherwise.
+/// What Understudy knows of an operator by its name: a row of the table, which operators with the
+/// same facts share. A column says nothing unless a comment says otherwise.
 struct OperatorFacts {
-  std::string_view name;  ///< without overload; a row holds for the operator's in-place form too
+  std::string_view name = {};  ///< without overload; a row holds for the in-place form too
   ArgumentFacts arguments = {};
   SizeRule sizes = SizeRule::kUnknown;
   BatchRule batch = BatchRule::kNoRule;
@@ -197,12 +197,12 @@ struct OperatorFacts {
   std::string_view not_on_cpu = {};  ///< why it means nothing on a CPU
 };
 
-/// The row of an operator, named with or without its overload; one that knows nothing, without a
-/// name, where there is none. fbgemm's lookups, which have a name for each optimizer, share a row.
+/// The facts of an operator, named with or without its overload; some that say nothing, without a
+/// name, where it has no row. fbgemm's lookups, which have a name for each optimizer, share theirs.
 [[nodiscard]] const OperatorFacts& operator_facts(std::string_view op);
 
-/// All rows, in order of names.
-[[nodiscard]] std::vector<const OperatorFacts*> all_operator_facts();
+/// Those of all operators with a row, in order of names.
+[[nodiscard]] std::span<const OperatorFacts> all_operator_facts();
 
 /// Whether an operator asks about tensors, and never looks at what they hold: by its row, or by its
 /// name ("aten::is_same_size").

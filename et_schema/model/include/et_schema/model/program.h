@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -172,8 +173,8 @@ inline constexpr std::uint64_t kNoNodeId = 0;
 ///   is empty;
 /// - kWait: the tensor that it is recorded to wait for, if any (open_comms.h tells what it joins);
 /// - kNative: {list of the label's recorded inputs, list of the recorded arguments of the forward
-/// operator it
-///   belongs to (empty if unknown), list of the tensors that operators below the label allocated}.
+///   operator it belongs to (empty if unknown), list of the tensors that operators below the label
+///   allocated}.
 struct Instruction {
   InstructionKind kind = InstructionKind::kOp;
   std::uint64_t node_id = kNoNodeId;
@@ -303,7 +304,7 @@ struct RecordedProfile {
   std::uint64_t device_events = 0;
   std::uint64_t device_events_linked = 0;
   std::vector<LostDeviceEvents> lost;     ///< in order of names
-  std::vector<OutsideTime> outside = {};  ///< by reason and name; older files have none
+  std::vector<OutsideTime> outside = {};  ///< by reason and name
   std::int64_t operators_ns = 0;         ///< Σ host time of the instructions, communication apart,
                                          ///< and of what is outside of them (docs/formats.md)
   std::int64_t operators_device_ns = 0;  ///< the same on the device: all of a step's but
@@ -312,8 +313,7 @@ struct RecordedProfile {
   /// (docs/formats.md, "capture.json").
   std::map<std::string, std::string> kernel_settings = {};
   std::map<std::string, std::string> variables = {};
-  std::optional<HostProbe> host_probe =
-      {};  ///< beside the profiled steps; older captures have none
+  std::optional<HostProbe> host_probe = {};   ///< beside the profiled steps, if captured
   std::vector<DeviceWait> device_waits = {};  ///< those in no instruction, in order of start
   bool operator==(const RecordedProfile&) const = default;
 };
@@ -334,6 +334,11 @@ struct Program {
   std::vector<CompiledKernel> kernels = {};
   bool operator==(const Program&) const = default;
 };
+
+/// True if any of the program's memory was recorded on an accelerator.
+[[nodiscard]] inline bool uses_accelerator(const Program& program) {
+  return std::ranges::any_of(program.storages, is_accelerator, &Storage::device);
+}
 
 /// Nothing where the profile shows none.
 [[nodiscard]] inline std::span<const HeapBlock> heap_blocks_of(const Program& program,
@@ -360,6 +365,13 @@ void for_each_slot(const std::vector<Argument>& arguments, Visitor&& visit) {
       for_each_slot(*list, visit);
     }
   }
+}
+
+/// Those slots.
+[[nodiscard]] inline std::vector<SlotId> slots_in(const std::vector<Argument>& arguments) {
+  std::vector<SlotId> slots;
+  for_each_slot(arguments, [&slots](SlotId slot) { slots.push_back(slot); });
+  return slots;
 }
 
 }  // namespace understudy::et_schema

@@ -187,7 +187,7 @@ struct RunFigures {
   std::vector<double>
       iteration_speed_probe_samples_ms;                 ///< the same before each measured iteration
   std::optional<double> host_overhead_ns_per_operator;  ///< null: below the resolution
-  std::optional<double> host_overhead_resolution_ns;    ///< null in older reports
+  std::optional<double> host_overhead_resolution_ns;    ///< null: it was not measured
   std::map<std::string, std::uint64_t> losses;
   std::vector<OperatorTime> operators;  ///< by falling time
   std::vector<CollectiveTime> collectives;
@@ -205,7 +205,7 @@ struct RankReport : RunFigures {
 struct Environment {
   std::string tool_version;
   std::string benchmark;       ///< base name of the input
-  std::string benchmark_hash;  ///< see bench.h; empty in older reports
+  std::string benchmark_hash;  ///< see bench.h
   std::string date_utc;
   std::string device;  ///< "cpu", "cuda:0 NVIDIA …"
   std::string cpu_model;

@@ -28,6 +28,12 @@ namespace understudy::et_schema {
   return space == std::string_view::npos ? name : name.substr(space + 2);
 }
 
+/// "aten::add_.Tensor" → "add".
+[[nodiscard]] constexpr std::string_view base_name(std::string_view op) {
+  op = without_namespace(op);
+  return op.size() > 1 && op.ends_with('_') ? op.substr(0, op.size() - 1) : op;
+}
+
 /// One argument of a schema: "int[1]? dim=None" → "int[1]?", "dim", "None".
 struct SchemaArgument {
   std::string_view type;           ///< with its alias mark: "Tensor(a!)"
@@ -48,5 +54,8 @@ struct SchemaArgument {
 
 /// Position of a name among them; -1 if there is none.
 [[nodiscard]] int argument_index(std::string_view schema, std::string_view name);
+
+/// Whether an argument of this name is a size.
+[[nodiscard]] bool is_size_argument(std::string_view name);
 
 }  // namespace understudy::et_schema

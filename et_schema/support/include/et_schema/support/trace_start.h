@@ -4,6 +4,10 @@
 
 namespace understudy::et_schema {
 
+/// Whether a file starts as a Chakra trace. That format has no mark of its own: a length and a
+/// message of Chakra's metadata come first, then a length and a node. `start` may be cut anywhere.
+[[nodiscard]] bool starts_as_chakra(std::string_view start);
+
 /// Whether a file starts as a trace whose format is not JSON. Each such format has its row in
 /// trace_start.cpp. `start` may be cut anywhere.
 [[nodiscard]] bool starts_as_binary_trace(std::string_view start);

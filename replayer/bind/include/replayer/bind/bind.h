@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/communicator.h"
-#include "et_schema/model/comm_order.h"
+#include "et_schema/model/comms.h"
 #include "et_schema/model/program.h"
 #include "replayer/bind/bound.h"
 #include "replayer/bind/decisions.h"

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/model/comm_order.h"
+#include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"
 #include "replayer/options/monitor.h"
 

@@ -66,10 +66,10 @@ TEST(FormatsDoc, ListsTheValueRules) {
   Rows rows = table("| `rule` | content |");
   ASSERT_EQ(rows.size(), std::variant_size_v<ValueRule::Kind>);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::optional<ValueRule> rule = value_rule_from_name(rows[i].first);
-    ASSERT_TRUE(rule) << rows[i].first;
-    EXPECT_EQ(rule->kind.index(), i) << rows[i].first;
-    EXPECT_EQ(name_of(rule->kind), rows[i].first);
+    const std::optional<ValueRule::Kind> kind = value_rule_kind_from_string(rows[i].first);
+    ASSERT_TRUE(kind) << rows[i].first;
+    EXPECT_EQ(kind->index(), i) << rows[i].first;
+    EXPECT_EQ(to_string(*kind), rows[i].first);
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "chakra_texts.h"
 #include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/support/chakra_start.h"
+#include "et_schema/support/trace_start.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,5 +44,10 @@ class SecretKey {
 /// secret key where a public one belongs or the other way round.
 [[nodiscard]] SecretKey parse_secret_key(std::string_view text, const std::string& file);
 [[nodiscard]] PublicKey parse_public_key(std::string_view text, const std::string& file);
+
+[[nodiscard]] std::string to_hex(std::span<const unsigned char> bytes);
+
+/// Whether the text is two hexadecimal digits a byte, and nothing else; fills `bytes` if so.
+[[nodiscard]] bool from_hex(std::string_view text, std::span<unsigned char> bytes);
 
 }  // namespace understudy::et_schema

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "et_schema/model/trace.h"
 #include "et_schema/support/arena.h"
 
@@ -9,5 +11,13 @@ namespace understudy::et_schema {
 /// without a parent in the file hung from their thread's root; both are counted. Throws Error (bad
 /// input): duplicate ids, a node that is its own ancestor, more than 2^32 - 2 nodes.
 void link_nodes(Trace& trace, Arena& arena);
+
+/// Hangs nodes from other parents: `parents` has one entry a node, kNoNode for those that stay
+/// where they are. A parent must stand before its child. Children and subtrees follow; ids of nodes
+/// stay.
+void set_parents(Trace& trace, std::span<const NodeIndex> parents);
+
+/// The root label of a thread; kNoNode if the trace has none.
+[[nodiscard]] NodeIndex thread_root(const Trace& trace, std::uint64_t tid);
 
 }  // namespace understudy::et_schema

@@ -1,15 +1,15 @@
-#include "python_number.h"
+#include "generator/lowering/arguments.h"
 
+#include <string>
 #include <string_view>
 
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
+namespace {
 
 using et_schema::Value;
 using et_schema::ValueKind;
-
-namespace {
 
 /// A tensor that is multiplied in place by a Python number is most often an average that decays
 /// (momentum), and would grow with a factor of 1.
@@ -22,8 +22,26 @@ double likely_scalar(std::string_view operator_name) {
 
 }  // namespace
 
+Argument plain_argument(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::kBool:
+      return {value.as_bool()};
+    case ValueKind::kInt:
+      return {value.as_int()};
+    case ValueKind::kDouble:
+      return {value.as_double()};
+    case ValueKind::kString:
+      return {std::string(value.text())};
+    case ValueKind::kDevice:
+      return {Argument::DeviceRef{et_schema::parse_device(value.text())}};
+    case ValueKind::kOpaque:
+      return {Argument::Opaque{std::string(value.text())}};
+    default:
+      return {Argument::None{}};
+  }
+}
+
 et_schema::ValueRule python_number_rule(const Trace& trace, const Node& reader) {
-  using et_schema::ValueRule;
   const ValueRule likely{ValueRule::Constant{likely_scalar(reader.name)}, "a Python number"};
   const Node* above = reader.parent == kNoNode ? nullptr : &trace.nodes[reader.parent];
   if (above == nullptr || above->name.substr(0, reader.name.size()) != reader.name) {

@@ -1,10 +1,26 @@
 #pragma once
 
+// What traces do not say, and what is taken for true instead.
+
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "et_schema/model/program.h"
+
 namespace understudy::et_schema {
+
+/// Traces print doubles with six decimals, in which every usual epsilon is zero. The operator's own
+/// one, where an argument is such an epsilon that was recorded as zero; else nothing. `op` may have
+/// an overload; `default_value` is the schema's text, or empty.
+[[nodiscard]] std::optional<double> lost_epsilon(std::string_view op, std::string_view argument,
+                                                 std::string_view default_value, double recorded);
+
+/// The type that PyTorch gave floating results where nothing else told one, as
+/// torch.set_default_dtype() sets it and no trace says: told by the first instruction that shows
+/// it, float32 where none does.
+[[nodiscard]] DType default_dtype(const Program& program);
 
 // What is taken for true of tensors made before the step of which a trace says too little.
 // Operators on them do not count as exact (docs/metrics.md, "Coverage").

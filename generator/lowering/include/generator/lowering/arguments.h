@@ -5,6 +5,9 @@
 
 namespace understudy::generator {
 
+/// A recorded value that holds no tensor and is no list, as an instruction's argument.
+[[nodiscard]] et_schema::Argument plain_argument(const et_schema::Value& value);
+
 /// The value of a Python number, which the trace does not hold. If the operator above has the same
 /// name, it took the number as a scalar and recorded it; else the rule is one that leaves
 /// magnitudes as they are.

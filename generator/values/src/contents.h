@@ -6,6 +6,11 @@
 
 namespace understudy::generator {
 
+/// By instruction: whether it only allocates memory whose content is read before any instruction
+/// writes it. Such content came from outside of the dispatcher: torch.tensor([…]) shows as `empty`
+/// and nothing more.
+[[nodiscard]] std::vector<bool> find_unwritten_allocations(const et_schema::Program& program);
+
 /// By storage: whether its content follows from the program's text alone: what operators without
 /// tensors make (arange, full; no random numbers and no fresh memory), and what is computed of
 /// nothing else. A replay computes the very numbers of the original.

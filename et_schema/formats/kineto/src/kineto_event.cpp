@@ -1,12 +1,37 @@
-#include "kineto_arguments.h"
+#include "kineto_event.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "et_schema/support/words.h"
+
 namespace understudy::et_schema {
 namespace {
+
+struct CategoryNames {
+  std::string_view texts;  ///< words (words.h)
+  KinetoCategory category;
+};
+constexpr CategoryNames kCategories[] = {
+    {"cpu_op", KinetoCategory::kCpuOp},
+    {"kernel mtia_ccp_events", KinetoCategory::kKernel},
+    {"cuda_runtime cuda_driver runtime driver", KinetoCategory::kRuntime},
+    {"user_annotation", KinetoCategory::kUserAnnotation},
+    {"gpu_user_annotation", KinetoCategory::kGpuUserAnnotation},
+    {"gpu_memcpy", KinetoCategory::kGpuMemcpy},
+    {"gpu_memset", KinetoCategory::kGpuMemset},
+    {"cuda_sync", KinetoCategory::kSync},
+    {"python_function", KinetoCategory::kPythonFunction},
+    {"overhead", KinetoCategory::kOverhead},
+};
+
+/// Categories that are no operator's time: they stand beside the work, or are a call on the host.
+constexpr std::string_view kNoWork =
+    "cuda_event collective_comm external_correlation ac2g async_cpu_to_gpu fwdbwd Trace "
+    "cpu_instant_event hardware_counters mtia_insight mtia_counters cuda_profiler_range "
+    "xpu_scope_profiler hpu_op";
 
 /// One of the lists, item by item beside the others.
 class Walk {
@@ -89,6 +114,29 @@ std::span<const KinetoLayout> read_layouts(JsonPull* sizes, JsonPull* strides, b
 }
 
 }  // namespace
+
+KinetoCategory category_of(std::string_view text) {
+  for (const CategoryNames& known : kCategories) {
+    if (has_word(known.texts, text)) {
+      return known.category;
+    }
+  }
+  const auto ends_with = [text](std::string_view ending) { return text.ends_with(ending); };
+  if (ends_with("_runtime") || ends_with("_driver")) {
+    return KinetoCategory::kRuntime;
+  }
+  if (ends_with("_memcpy")) {
+    return KinetoCategory::kGpuMemcpy;
+  }
+  if (ends_with("_memset")) {
+    return KinetoCategory::kGpuMemset;
+  }
+  return ends_with("_kernel") ? KinetoCategory::kKernel : KinetoCategory::kOther;
+}
+
+bool is_beside_work(std::string_view text) {
+  return text.empty() || has_word(kNoWork, text);
+}
 
 void ArgumentLists::keep(std::string_view key, const JsonPull& value) {
   if (key == "Input type") {

@@ -1,0 +1,234 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "et_schema/bench/program_text.h"
+#include "et_schema/model/program.h"
+#include "et_schema/support/json_record.h"
+#include "et_schema/support/json_text.h"
+#include "program_lines.h"
+#include "program_names.h"
+
+namespace understudy::et_schema {
+
+// Lines of a benchmark by one description of their members, which both writes and reads them:
+// line_members(auto& line, SameAs<Row> auto& row), as json_record.h has it. No document is made of
+// what is written, for files have millions of lines. A type that is no object, list, number or text
+// has append_value(text, value) and read_value(lines, field, element, value).
+
+/// What is written so far.
+struct LineText {
+  std::string out;
+  TextDetail detail = TextDetail::kFull;
+  std::vector<Device> devices = {};  ///< of kBehaviour, in order of appearance
+};
+
+class LineWriter;
+template <typename T>
+concept HasLineMembers = requires(LineWriter& line, const T& value) {
+  line_members(line, value);
+};
+
+template <typename T>
+void append_line_value(LineText& text, const T& value);
+
+/// Writes an object's members; its braces stand around it.
+class LineWriter {
+ public:
+  explicit LineWriter(LineText& text) : text_(text) {}
+
+  template <typename T>
+  void operator()(std::string_view key, const T& value) {
+    text_.out += is_first_ ? "\"" : ",\"";
+    text_.out.append(key).append("\":");
+    is_first_ = false;
+    append_line_value(text_, value);
+  }
+  /// A member that is left out where it is `standard`.
+  template <typename T>
+  void unless(const T& standard, std::string_view key, const T& value) {
+    if (value != standard) {
+      (*this)(key, value);
+    }
+  }
+  /// A member that is left out where it is zero, false, absent or empty.
+  template <typename T>
+  void if_any(std::string_view key, const T& value) {
+    bool is_any = false;
+    if constexpr (std::same_as<T, double>) {
+      is_any = value != 0 || std::signbit(value);
+    } else if constexpr (requires { value.empty(); }) {
+      is_any = !value.empty();
+    } else {
+      is_any = value != T{};
+    }
+    if (is_any) {
+      (*this)(key, value);
+    }
+  }
+  /// A whole number that is written as a floating one; left out where it is zero.
+  void as_real(std::string_view key, std::int64_t value) {
+    if_any(key, static_cast<double>(value));
+  }
+  /// An enumerator, or a kind, by its name.
+  template <typename Named, typename FromString>
+  void named(std::string_view key, const Named& value, FromString /*from_string*/,
+             const char* /*expected*/) {
+    (*this)(key, to_string(value));
+  }
+  /// Whether what ranks of the same behaviour may differ in is among the members.
+  [[nodiscard]] bool is_full() const { return text_.detail == TextDetail::kFull; }
+
+  /// Strides that are left out where they are those of a dense tensor.
+  void strides(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides) {
+    std::vector<std::int64_t> dense;
+    if (!contiguous_strides(sizes, dense) || dense != strides) {
+      (*this)("strides", strides);
+    }
+  }
+  /// {"op":"aten::mm"}: the kind is the key.
+  void kind_and_name(InstructionKind kind, const std::string& name) {
+    (*this)(to_string(kind), name);
+  }
+
+ private:
+  LineText& text_;
+  bool is_first_ = true;
+};
+
+template <typename T>
+void append_line_value(LineText& text, const T& value) {
+  if constexpr (requires { append_value(text, value); }) {
+    append_value(text, value);
+  } else if constexpr (HasLineMembers<T>) {
+    text.out += '{';
+    LineWriter line(text);
+    line_members(line, value);
+    text.out += '}';
+  } else if constexpr (std::same_as<T, bool>) {
+    text.out += value ? "true" : "false";
+  } else if constexpr (std::unsigned_integral<T>) {
+    append_json_uint(text.out, value);
+  } else if constexpr (std::signed_integral<T>) {
+    append_json_int(text.out, value);
+  } else if constexpr (std::same_as<T, double>) {
+    append_json_double(text.out, value);
+  } else if constexpr (std::convertible_to<T, std::string_view>) {
+    append_json_string(text.out, value);
+  } else if constexpr (requires { value.has_value(); }) {
+    append_line_value(text, *value);
+  } else {
+    text.out += '[';
+    for (const auto& item : value) {
+      text.out += &item == value.data() ? "" : ",";
+      append_line_value(text, item);
+    }
+    text.out += ']';
+  }
+}
+
+/// A line: `describe` is called with the writer of its object.
+void append_line(LineText& text, const auto& describe) {
+  text.out += '{';
+  LineWriter line(text);
+  describe(line);
+  text.out += "}\n";
+}
+
+template <typename T>
+void read_line_value(const ProgramLines& lines, const std::string& field,
+                     simdjson::dom::element element, T& value);
+
+/// Reads them. What may be left out keeps the value that it has.
+class LineReader {
+ public:
+  /// `field`: the object's own name in errors; empty for a whole line.
+  LineReader(const ProgramLines& lines, simdjson::dom::object object, const std::string& field)
+      : lines_(lines), object_(object), prefix_(field.empty() ? "" : field + ".") {}
+
+  template <typename T>
+  void operator()(std::string_view key, T& value) {
+    read_line_value(lines_, field_of(key), lines_.required(object_, key), value);
+  }
+  template <typename T>
+  void if_any(std::string_view key, T& value) {
+    simdjson::dom::element element;
+    if (object_[key].get(element) == simdjson::SUCCESS) {
+      read_line_value(lines_, field_of(key), element, value);
+    }
+  }
+  template <typename T>
+  void unless(const T& /*standard*/, std::string_view key, T& value) {
+    if_any(key, value);
+  }
+  void as_real(std::string_view key, std::int64_t& value) {
+    constexpr double kMost = 0x1p53;
+    double number = 0;
+    if_any(key, number);
+    if (!(number >= 0 && number <= kMost && number == std::trunc(number))) {
+      lines_.fail(field_of(key), "a whole number from 0 to 2^53", lines_.required(object_, key));
+    }
+    value = static_cast<std::int64_t>(number);
+  }
+  template <typename Named, typename FromString>
+  void named(std::string_view key, Named& value, FromString from_string, const char* expected) {
+    const simdjson::dom::element element = lines_.required(object_, key);
+    auto known = from_string(lines_.to_text(field_of(key), element));
+    if (!known) {
+      lines_.fail(field_of(key), expected, element);
+    }
+    value = std::move(*known);
+  }
+  [[nodiscard]] static bool is_full() { return true; }
+
+  void strides(const std::vector<std::int64_t>& sizes, std::vector<std::int64_t>& strides);
+  void kind_and_name(InstructionKind& kind, std::string& name);
+
+ private:
+  [[nodiscard]] std::string field_of(std::string_view key) const {
+    return std::string(prefix_).append(key);
+  }
+
+  const ProgramLines& lines_;
+  simdjson::dom::object object_;
+  std::string prefix_;
+};
+
+template <typename T>
+void read_line_value(const ProgramLines& lines, const std::string& field,
+                     simdjson::dom::element element, T& value) {
+  if constexpr (requires { read_value(lines, field, element, value); }) {
+    read_value(lines, field, element, value);
+  } else if constexpr (HasLineMembers<T>) {
+    LineReader line(lines, lines.to_object(field, element), field);
+    line_members(line, value);
+  } else if constexpr (std::same_as<T, bool>) {
+    value = lines.to_bool(field, element);
+  } else if constexpr (std::same_as<T, std::uint32_t>) {
+    value = lines.to_index(field, element);
+  } else if constexpr (std::same_as<T, std::uint64_t>) {
+    value = lines.to_uint(field, element);
+  } else if constexpr (std::same_as<T, std::int64_t>) {
+    value = lines.to_int(field, element);
+  } else if constexpr (std::same_as<T, double>) {
+    value = lines.to_double(field, element);
+  } else if constexpr (std::same_as<T, std::string>) {
+    value = lines.to_name(field, element);
+  } else if constexpr (requires { value.has_value(); }) {
+    read_line_value(lines, field, element, value.emplace());
+  } else {
+    const simdjson::dom::array items = lines.to_array(field, element);
+    value.reserve(items.size());
+    for (const simdjson::dom::element item : items) {
+      read_line_value(lines, field, item, value.emplace_back());
+    }
+  }
+}
+
+}  // namespace understudy::et_schema

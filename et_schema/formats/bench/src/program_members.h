@@ -1,0 +1,134 @@
+#pragma once
+
+#include <variant>
+
+#include "line_record.h"
+
+namespace understudy::et_schema {
+
+// What the lines of a benchmark hold, in the order in which they have it (line_record.h).
+// docs/formats.md, "Programs", says what the keys mean.
+
+void line_members(auto& line, SameAs<Storage> auto& storage) {
+  line("device", storage.device);
+  line("bytes", storage.bytes);
+  line.if_any("external", storage.external);
+  line.if_any("held_until", storage.held_until);
+  line.if_any("state", storage.state);
+  line.if_any("zeros", storage.zeros);
+  line.if_any("untouched", storage.untouched);
+  line.if_any("pinned", storage.pinned);
+}
+
+void line_members(auto& line, SameAs<Slot> auto& slot) {
+  line("storage", slot.storage);
+  line.named("dtype", slot.dtype, dtype_from_string, "the name of a dtype");
+  line("sizes", slot.sizes);
+  line.strides(slot.sizes, slot.strides);
+  line.if_any("offset", slot.offset);
+  line.if_any("strides_recorded", slot.strides_recorded);
+  line.if_any("external", slot.external);
+  line.if_any("wrapped_number", slot.wrapped_number);
+  line.if_any("sparse", slot.sparse);
+  line.if_any("value", slot.value);
+  line.if_any("content", slot.content);
+}
+
+void line_members(auto& line, SameAs<SparseContent> auto& content) {
+  line.named("layout", content.layout, sparse_layout_from_string, "coo, csr or csc");
+  line("elements", content.elements);
+  line.if_any("coalesced", content.coalesced);
+  line("indices", content.indices);
+}
+
+void line_members(auto& line, SameAs<Instruction> auto& instruction) {
+  line.kind_and_name(instruction.kind, instruction.name);
+  if (line.is_full()) {
+    line("node", instruction.node_id);
+  }
+  line.unless(std::uint64_t{1}, "thread", instruction.thread);
+  line.if_any("schema", instruction.schema);
+  line.if_any("args", instruction.args);
+  line.if_any("results", instruction.results);
+  line.if_any("pinned", instruction.pinned);
+  line.if_any("comm", instruction.comm);
+}
+
+void line_members(auto& line, SameAs<CommInfo> auto& comm) {
+  line.named("kind", comm.kind, comm_kind_from_string, "the name of a collective");
+  line("reduce_op", comm.reduce_op);
+  line.if_any("is_async", comm.is_async);
+  line.if_any("names_group", comm.names_group);
+  line.if_any("is_p2p", comm.is_p2p);
+  if (line.is_full()) {
+    line("group", comm.group);
+    line("root_or_peer", comm.root_or_peer);
+    line.if_any("in_splits", comm.in_splits);
+    line.if_any("out_splits", comm.out_splits);
+    line.if_any("seq", comm.seq);
+  }
+}
+
+// Kinds of rules share few keys, so `high` is a step in one and a number of classes in another. A
+// kind without a function here does not compile.
+
+void line_members(auto& /*line*/, SameAs<ValueRule::Zeros> auto& /*rule*/) {}
+void line_members(auto& line, SameAs<ValueRule::Constant> auto& rule) {
+  line.if_any("a", rule.value);
+}
+void line_members(auto& line, SameAs<ValueRule::Uniform> auto& rule) {
+  line.if_any("a", rule.low);
+  line.if_any("b", rule.high);
+}
+void line_members(auto& line, SameAs<ValueRule::Normal> auto& rule) {
+  line.if_any("a", rule.mean);
+  line.if_any("b", rule.deviation);
+}
+void line_members(auto& line, SameAs<ValueRule::Integers> auto& rule) {
+  line.as_real("a", rule.distinct);
+  line.if_any("low", rule.low);
+  line.if_any("high", rule.high);
+}
+void line_members(auto& line, SameAs<ValueRule::Offsets> auto& rule) {
+  line.if_any("low", rule.longest);
+  line.if_any("high", rule.end);
+  line.if_any("include_last", rule.include_last);
+}
+void line_members(auto& line, SameAs<ValueRule::Lengths> auto& rule) {
+  line.if_any("segments", rule.segments);
+}
+void line_members(auto& line, SameAs<ValueRule::Arange> auto& rule) {
+  line.if_any("low", rule.start);
+  line.if_any("high", rule.step);
+}
+void line_members(auto& line, SameAs<ValueRule::Bernoulli> auto& rule) {
+  line.if_any("a", rule.probability);
+}
+void line_members(auto& line, SameAs<ValueRule::Mask> auto& rule) {
+  line.if_any("high", rule.count);
+}
+void line_members(auto& line, SameAs<ValueRule::Targets> auto& rule) {
+  line.if_any("a", rule.ignored_share);
+  line.if_any("low", rule.ignore_index);
+  line.if_any("high", rule.classes);
+}
+void line_members(auto& line, SameAs<ValueRule::ReusedIntegers> auto& rule) {
+  line.as_real("a", rule.distinct);
+  line.if_any("low", rule.low);
+  line.if_any("high", rule.high);
+  line.if_any("reuse", rule.reuse.bins);
+  line.unless(std::int64_t{1}, "run", rule.reuse.run);
+  line.if_any("sorted", rule.reuse.sorted);
+}
+void line_members(auto& line, SameAs<ValueRule::Dominant> auto& rule) {
+  line.if_any("a", rule.diagonal);
+  line.if_any("high", rule.rows);
+}
+
+void line_members(auto& line, SameAs<ValueRule> auto& rule) {
+  line.named("rule", rule.kind, value_rule_kind_from_string, "the name of a value rule");
+  std::visit([&](auto& kind) { line_members(line, kind); }, rule.kind);
+  line.if_any("why", rule.why);
+}
+
+}  // namespace understudy::et_schema
