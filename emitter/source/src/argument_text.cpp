@@ -21,11 +21,6 @@ namespace {
 using et_schema::Argument;
 using et_schema::DType;
 
-bool is_none(const Argument& argument) {
-  return std::holds_alternative<Argument::None>(argument.value) ||
-         std::holds_alternative<Argument::Undefined>(argument.value);
-}
-
 std::optional<double> as_number(const Argument& argument) {
   if (const auto* flag = std::get_if<bool>(&argument.value)) {
     return *flag ? 1 : 0;
@@ -51,7 +46,7 @@ class Writer {
     if (std::holds_alternative<Argument::SlotRef>(argument.value)) {
       return next_();
     }
-    if (is_none(argument) && (optional || type == "Generator")) {
+    if (is_nothing(argument) && (optional || type == "Generator")) {
       return nothing(type);
     }
     if (type.ends_with(']')) {
@@ -83,7 +78,7 @@ class Writer {
   std::string write_plain(const Argument& argument, const std::string& type) {
     const std::optional<double> number = as_number(argument);
     if (type == "Tensor") {
-      if (is_none(argument)) {
+      if (is_nothing(argument)) {
         return is_python() ? "None" : "at::Tensor()";
       }
       return number ? fmt::format("bench{}number({})", is_python() ? "." : "::", scalar(argument))
@@ -254,7 +249,7 @@ class Writer {
   }
 
   std::string write_item(const Argument& item, const std::string& element) {
-    if (element == "Tensor?" && is_none(item)) {
+    if (element == "Tensor?" && is_nothing(item)) {
       return is_python() ? "None" : "std::nullopt";
     }
     if (is_boxed() && element != "Tensor" && element != "Tensor?") {
@@ -304,6 +299,11 @@ class Writer {
 
 }  // namespace
 
+bool is_nothing(const Argument& argument) {
+  return std::holds_alternative<Argument::None>(argument.value) ||
+         std::holds_alternative<Argument::Undefined>(argument.value);
+}
+
 std::string DeviceText::of(et_schema::Device device) const {
   if (device.type == et_schema::DeviceType::kMeta) {
     return "at::kMeta";
@@ -320,7 +320,7 @@ bool is_default(const Argument& argument, std::string_view default_value) {
   if (default_value.empty()) {
     return false;
   }
-  if (is_none(argument)) {
+  if (is_nothing(argument)) {
     return default_value == "None";
   }
   if (const auto* flag = std::get_if<bool>(&argument.value)) {

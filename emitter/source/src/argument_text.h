@@ -56,4 +56,7 @@ struct ArgumentStyle {
 /// {1, 2} or [1, 2].
 [[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect);
 
+/// None, or an undefined tensor.
+[[nodiscard]] bool is_nothing(const et_schema::Argument& argument);
+
 }  // namespace understudy::emitter

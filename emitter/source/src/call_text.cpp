@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <variant>
 
@@ -62,11 +61,6 @@ bool is_options(const std::vector<SchemaArgument>& arguments, std::size_t at) {
   return at + 3 < arguments.size() && arguments[at].name == "dtype" &&
          arguments[at + 1].name == "layout" && arguments[at + 2].name == "device" &&
          arguments[at + 3].name == "pin_memory";
-}
-
-bool is_nothing(const Argument& argument) {
-  return std::holds_alternative<Argument::None>(argument.value) ||
-         std::holds_alternative<Argument::Undefined>(argument.value);
 }
 
 bool is_list(std::string_view type) {

@@ -9,10 +9,9 @@
 #include <set>
 #include <utility>
 
-#include "bodies.h"
 #include "foreign_text.h"
 #include "project_text.h"
-#include "refused.h"
+#include "showing.h"
 #include "step_text.h"
 
 namespace understudy::emitter {

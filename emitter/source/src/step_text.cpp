@@ -14,7 +14,7 @@
 #include "et_schema/model/program.h"
 #include "foreign_text.h"
 #include "function_text.h"
-#include "refused.h"
+#include "showing.h"
 #include "source_text.h"
 #include "statement_text.h"
 #include "step_source.h"

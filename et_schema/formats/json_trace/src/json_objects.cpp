@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_depth.h"
 #include "et_schema/support/json_repair.h"
 #include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "et_schema/support/json_depth.h"
+#include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
 
 namespace understudy::et_schema {

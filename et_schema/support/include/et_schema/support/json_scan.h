@@ -1,14 +1,16 @@
 #pragma once
 
 #ifdef __SSE2__
-#include <emmintrin.h>
 #endif
+
+#include <emmintrin.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace understudy::et_schema {
@@ -66,5 +68,15 @@ template <bool or_control>
 
 /// The first position that is neither a byte order mark nor white space.
 [[nodiscard]] std::size_t find_json_start(std::string_view text);
+
+/// Throws Error (bad input) about brackets nested deeper than kMaxJsonDepth.
+[[noreturn]] void fail_too_deep();
+
+/// Throws if the first bytes of a file are JSON that is nested too deep. Bytes that are not text
+/// pass.
+void refuse_deep_start(std::string_view start);
+/// The same for a file or an archive's member, which the error names. A trace that is not JSON
+/// passes.
+void refuse_deep_start(const std::string& name, std::string_view start);
 
 }  // namespace understudy::et_schema
