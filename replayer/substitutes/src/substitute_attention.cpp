@@ -33,7 +33,7 @@ AttentionOutput attend(const Attention& attention) {
   return {std::move(output), std::move(logsumexp)};
 }
 
-at::Tensor summed_heads(const at::Tensor& gradient, const at::Tensor& like) {
+Tensor summed_heads(const Tensor& gradient, const Tensor& like) {
   if (gradient.size(1) == like.size(1)) {
     return gradient;
   }
@@ -44,24 +44,21 @@ namespace {
 
 /// The CPU's operator has no gradient for the bias: the softmax is computed again from the saved
 /// log of its sum.
-AttentionGradients attend_backward_with_bias(const Attention& attention,
-                                             const at::Tensor& grad_output,
-                                             const at::Tensor& output,
-                                             const at::Tensor& logsumexp) {
+AttentionGradients attend_backward_with_bias(const Attention& attention, const Tensor& grad_output,
+                                             const Tensor& output, const Tensor& logsumexp) {
   const auto width = static_cast<double>(attention.query.size(3));
   const double scale = attention.scale.value_or(1 / std::sqrt(width));
-  at::Tensor scores =
+  Tensor scores =
       at::matmul(attention.query, attention.key.transpose(2, 3)) * scale + attention.bias;
   if (attention.causal) {
-    const at::Tensor seen =
+    const Tensor seen =
         at::ones({scores.size(2), scores.size(3)}, scores.options().dtype(at::kBool)).tril();
     scores = scores.masked_fill(seen.logical_not(), -std::numeric_limits<double>::infinity());
   }
-  const at::Tensor weights =
-      (scores - logsumexp.unsqueeze(3)).exp().to(attention.query.scalar_type());
-  const at::Tensor grad_weights = at::matmul(grad_output, attention.value.transpose(2, 3));
-  const at::Tensor inner = (grad_output * output).sum(3, /*keepdim=*/true);
-  const at::Tensor grad_scores = weights * (grad_weights - inner);
+  const Tensor weights = (scores - logsumexp.unsqueeze(3)).exp().to(attention.query.scalar_type());
+  const Tensor grad_weights = at::matmul(grad_output, attention.value.transpose(2, 3));
+  const Tensor inner = (grad_output * output).sum(3, /*keepdim=*/true);
+  const Tensor grad_scores = weights * (grad_weights - inner);
   return {.query = at::matmul(grad_scores, attention.key) * scale,
           .key = at::matmul(grad_scores.transpose(2, 3), attention.query) * scale,
           .value = at::matmul(weights.transpose(2, 3), grad_output),
@@ -70,11 +67,11 @@ AttentionGradients attend_backward_with_bias(const Attention& attention,
 
 }  // namespace
 
-AttentionGradients attend_backward(const Attention& attention, const at::Tensor& grad_output,
-                                   const at::Tensor& output, const at::Tensor& logsumexp,
+AttentionGradients attend_backward(const Attention& attention, const Tensor& grad_output,
+                                   const Tensor& output, const Tensor& logsumexp,
                                    bool bias_wanted) {
   const Attention equal = attention.with_equal_heads();
-  const at::Tensor log = logsumexp.narrow(2, 0, attention.query.size(2));
+  const Tensor log = logsumexp.narrow(2, 0, attention.query.size(2));
   AttentionGradients gradients;
   if (bias_wanted && equal.bias.defined()) {
     gradients = attend_backward_with_bias(equal, grad_output, output, log);
@@ -85,21 +82,26 @@ AttentionGradients attend_backward(const Attention& attention, const at::Tensor&
     gradients = {.query = std::move(query),
                  .key = std::move(key),
                  .value = std::move(value),
-                 .bias = at::Tensor()};
+                 .bias = Tensor()};
   }
   gradients.key = summed_heads(gradients.key, attention.key);
   gradients.value = summed_heads(gradients.value, attention.value);
   return gradients;
 }
 
-at::Tensor in_recorded_layout(const at::Tensor& tensor, const et_schema::Slot* recorded) {
+Tensor logsumexp_or_none(const AttentionOutput& output, bool wanted, const Fillers& fillers) {
+  return wanted ? in_recorded_layout(output.logsumexp, fillers.layout(kLogsumexp))
+                : output.logsumexp.narrow(2, 0, 0).contiguous();
+}
+
+Tensor in_recorded_layout(const Tensor& tensor, const et_schema::Slot* recorded) {
   if (recorded == nullptr || recorded->sizes.size() != static_cast<std::size_t>(tensor.dim())) {
     return tensor.contiguous();
   }
-  const at::Tensor result =
+  const Tensor result =
       at::empty_strided(recorded->sizes, recorded->strides, tensor.options()).zero_();
-  at::Tensor target = result;
-  at::Tensor source = tensor;
+  Tensor target = result;
+  Tensor source = tensor;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
     const std::int64_t common = std::min(result.size(dim), tensor.size(dim));
     target = target.narrow(dim, 0, common);
@@ -111,14 +113,11 @@ at::Tensor in_recorded_layout(const at::Tensor& tensor, const et_schema::Slot* r
 
 namespace {
 
-using Results = std::vector<c10::IValue>;
-
 // Dropout inside of the attention has no kernel on the CPU: it is left out, and the random number
 // states are only laid out as recorded.
 
 /// Places of what the flash and cuDNN operators return.
 enum FlashResult : std::size_t {
-  kLogsumexp = 1,
   kCumulativeQuery = 2,
   kCumulativeKey = 3,
   kSeed = 6,
@@ -140,93 +139,63 @@ Results flash_results(const Attention& attention, const Fillers& fillers) {
           fillers.make(kDebugMask, device)};
 }
 
-Attention read_tensors(Inputs& in) {
-  Attention attention;
-  attention.query = in.tensor();
-  attention.key = in.tensor();
-  attention.value = in.tensor();
-  return attention;
+Results flash(const Tensor& query, const Tensor& key, const Tensor& value, bool causal,
+              std::optional<double> scale, const Fillers& fillers) {
+  return flash_results({query, key, value, {}, causal, scale}, fillers);
 }
 
-Results flash(Inputs& in, const Fillers& fillers) {
-  Attention attention = read_tensors(in);
-  attention.causal = in.flag();
-  attention.scale = in.maybe_number();
-  return flash_results(attention, fillers);
+Results cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
+              bool causal, std::optional<double> scale, const Fillers& fillers) {
+  return flash_results({query, key, value, bias, causal, scale}, fillers);
 }
 
-Results flash_backward(Inputs& in, const Fillers&) {
-  const at::Tensor grad_output = in.tensor();
-  Attention attention = read_tensors(in);
-  const at::Tensor output = in.tensor();
-  const at::Tensor logsumexp = in.tensor();
-  attention.causal = in.flag();
-  attention.scale = in.maybe_number();
-  attention.bias = in.tensor();
+Results flash_backward(const Tensor& grad_output, const Tensor& query, const Tensor& key,
+                       const Tensor& value, const Tensor& output, const Tensor& logsumexp,
+                       bool causal, std::optional<double> scale, const Tensor& bias) {
   AttentionGradients gradients =
-      attend_backward(attention, grad_output, output, logsumexp, /*bias_wanted=*/false);
+      attend_backward({query, key, value, bias, causal, scale}, grad_output, output, logsumexp,
+                      /*bias_wanted=*/false);
   return {std::move(gradients.query), std::move(gradients.key), std::move(gradients.value)};
 }
 
-Results efficient(Inputs& in, const Fillers& fillers) {
-  Attention attention = read_tensors(in);
-  attention.bias = in.tensor();
-  const bool logsumexp_wanted = in.flag();
-  attention.causal = in.flag();
-  attention.scale = in.maybe_number();
-  AttentionOutput output = attend(attention);
-  const at::Device device = attention.query.device();
+Results efficient(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
+                  bool logsumexp_wanted, bool causal, std::optional<double> scale,
+                  const Fillers& fillers) {
+  AttentionOutput output = attend({query, key, value, bias, causal, scale});
   constexpr std::size_t kEfficientSeed = 2;
   constexpr std::size_t kEfficientOffset = 3;
-  return {std::move(output.output),
-          logsumexp_wanted ? in_recorded_layout(output.logsumexp, fillers.layout(kLogsumexp))
-                           : output.logsumexp.narrow(2, 0, 0).contiguous(),
-          fillers.make(kEfficientSeed, device), fillers.make(kEfficientOffset, device)};
+  return {std::move(output.output), logsumexp_or_none(output, logsumexp_wanted, fillers),
+          fillers.make(kEfficientSeed, query.device()),
+          fillers.make(kEfficientOffset, query.device())};
 }
 
-Results efficient_backward(Inputs& in, const Fillers&) {
-  const at::Tensor grad_output = in.tensor();
-  Attention attention = read_tensors(in);
-  attention.bias = in.tensor();
-  const at::Tensor output = in.tensor();
-  const at::Tensor logsumexp = in.tensor();
-  const std::vector<bool> mask = in.flags();
-  attention.causal = in.flag();
-  attention.scale = in.maybe_number();
+Results efficient_backward(const Tensor& grad_output, const Tensor& query, const Tensor& key,
+                           const Tensor& value, const Tensor& bias, const Tensor& output,
+                           const Tensor& logsumexp, const std::vector<bool>& mask, bool causal,
+                           std::optional<double> scale) {
   TORCH_CHECK(mask.size() == 4, "grad_input_mask has ", mask.size(), " elements, not 4");
-  AttentionGradients gradients =
-      attend_backward(attention, grad_output, output, logsumexp, mask[3]);
-  return {mask[0] ? gradients.query : at::Tensor(), mask[1] ? gradients.key : at::Tensor(),
-          mask[2] ? gradients.value : at::Tensor(), mask[3] ? gradients.bias : at::Tensor()};
+  AttentionGradients gradients = attend_backward({query, key, value, bias, causal, scale},
+                                                 grad_output, output, logsumexp, mask[3]);
+  return {mask[0] ? gradients.query : Tensor(), mask[1] ? gradients.key : Tensor(),
+          mask[2] ? gradients.value : Tensor(), mask[3] ? gradients.bias : Tensor()};
 }
-
-Results cudnn(Inputs& in, const Fillers& fillers) {
-  Attention attention = read_tensors(in);
-  attention.bias = in.tensor();
-  attention.causal = in.flag();
-  attention.scale = in.maybe_number();
-  return flash_results(attention, fillers);
-}
-
-constexpr std::string_view kForward =
-    "aten::_scaled_dot_product_flash_attention_for_cpu, without dropout";
-constexpr std::string_view kBackward =
-    "aten::_scaled_dot_product_flash_attention_for_cpu_backward, without dropout";
 
 constexpr SubstituteRow kRows[] = {
-    {"aten::_scaled_dot_product_flash_attention", kForward, "query key value is_causal scale?",
-     flash},
-    {"aten::_scaled_dot_product_flash_attention_backward", kBackward,
-     "grad_out query key value out logsumexp is_causal scale? attn_bias?", flash_backward},
-    {"aten::_scaled_dot_product_cudnn_attention", kForward,
-     "query key value attn_bias? is_causal scale?", cudnn},
-    {"aten::_scaled_dot_product_cudnn_attention_backward", kBackward,
-     "grad_out query key value out logsumexp is_causal scale? attn_bias?", flash_backward},
-    {"aten::_scaled_dot_product_efficient_attention", kForward,
-     "query key value attn_bias? compute_log_sumexp is_causal scale?", efficient},
-    {"aten::_scaled_dot_product_efficient_attention_backward", kBackward,
+    {"aten::_scaled_dot_product_flash_attention", kByFlash, "query key value is_causal scale?",
+     unpacked<flash>},
+    {"aten::_scaled_dot_product_flash_attention_backward", kByFlashBackward,
+     "grad_out query key value out logsumexp is_causal scale? attn_bias?",
+     unpacked<flash_backward>},
+    {"aten::_scaled_dot_product_cudnn_attention", kByFlash,
+     "query key value attn_bias? is_causal scale?", unpacked<cudnn>},
+    {"aten::_scaled_dot_product_cudnn_attention_backward", kByFlashBackward,
+     "grad_out query key value out logsumexp is_causal scale? attn_bias?",
+     unpacked<flash_backward>},
+    {"aten::_scaled_dot_product_efficient_attention", kByFlash,
+     "query key value attn_bias? compute_log_sumexp is_causal scale?", unpacked<efficient>},
+    {"aten::_scaled_dot_product_efficient_attention_backward", kByFlashBackward,
      "grad_out_ query key value attn_bias? out logsumexp grad_input_mask is_causal scale?",
-     efficient_backward},
+     unpacked<efficient_backward>},
 };
 
 }  // namespace

@@ -6,18 +6,15 @@
 
 #include "substitute_attention.h"
 #include "substitute_lookup.h"
-#include "substitute_table.h"
 
 namespace understudy::replayer {
 namespace {
-
-using Results = std::vector<c10::IValue>;
 
 // The kernels below the scaled dot product operators take (batch, length, heads, width), or all
 // sequences in one dimension with their cumulative lengths.
 
 /// (batch, length, heads, width) ↔ (batch, heads, length, width)
-at::Tensor swapped(const at::Tensor& tensor) {
+Tensor swapped(const Tensor& tensor) {
   return tensor.transpose(1, 2);
 }
 
@@ -28,7 +25,7 @@ struct Sequence {
   std::int64_t key_length = 0;
 };
 
-std::vector<Sequence> sequences(const at::Tensor& queries, const at::Tensor& keys,
+std::vector<Sequence> sequences(const Tensor& queries, const Tensor& keys,
                                 const Attention& packed) {
   const std::vector<std::int64_t> query_ends = to_host(queries);
   const std::vector<std::int64_t> key_ends = to_host(keys);
@@ -47,10 +44,10 @@ std::vector<Sequence> sequences(const at::Tensor& queries, const at::Tensor& key
 }
 
 /// (length, heads, width) of all sequences → (1, heads, length, width) of one.
-at::Tensor one_query(const at::Tensor& packed, const Sequence& sequence) {
+Tensor one_query(const Tensor& packed, const Sequence& sequence) {
   return swapped(packed.narrow(0, sequence.query_begin, sequence.query_length).unsqueeze(0));
 }
-at::Tensor one_key(const at::Tensor& packed, const Sequence& sequence) {
+Tensor one_key(const Tensor& packed, const Sequence& sequence) {
   return swapped(packed.narrow(0, sequence.key_begin, sequence.key_length).unsqueeze(0));
 }
 
@@ -72,25 +69,25 @@ Attention dense(const Attention& packed) {
 
 struct FlashInputs {
   Attention packed;
-  at::Tensor query_ends;
-  at::Tensor key_ends;
+  Tensor query_ends;
+  Tensor key_ends;
+
+  [[nodiscard]] static FlashInputs read(Inputs& in) {
+    FlashInputs inputs;
+    inputs.packed.query = in.tensor();
+    inputs.packed.key = in.tensor();
+    inputs.packed.value = in.tensor();
+    inputs.query_ends = in.tensor();
+    inputs.key_ends = in.tensor();
+    inputs.packed.causal = in.flag();
+    inputs.packed.scale = in.maybe_number();
+    return inputs;
+  }
 };
 
-FlashInputs read_flash(Inputs& in) {
-  FlashInputs inputs;
-  inputs.packed.query = in.tensor();
-  inputs.packed.key = in.tensor();
-  inputs.packed.value = in.tensor();
-  inputs.query_ends = in.tensor();
-  inputs.key_ends = in.tensor();
-  inputs.packed.causal = in.flag();
-  inputs.packed.scale = in.maybe_number();
-  return inputs;
-}
-
 AttentionOutput attend_packed(const FlashInputs& inputs) {
-  const at::Tensor output = at::empty_like(inputs.packed.query);
-  std::vector<at::Tensor> logs;
+  const Tensor output = at::empty_like(inputs.packed.query);
+  std::vector<Tensor> logs;
   for (const Sequence& sequence : sequences(inputs.query_ends, inputs.key_ends, inputs.packed)) {
     const AttentionOutput part = attend(one(inputs.packed, sequence));
     output.narrow(0, sequence.query_begin, sequence.query_length)
@@ -100,8 +97,7 @@ AttentionOutput attend_packed(const FlashInputs& inputs) {
   return {output, at::cat(logs, 1)};
 }
 
-Results flash(Inputs& in, const Fillers& fillers) {
-  const FlashInputs inputs = read_flash(in);
+Results flash(const FlashInputs& inputs, const Fillers& fillers) {
   AttentionOutput output;
   if (inputs.query_ends.defined()) {
     output = attend_packed(inputs);
@@ -110,26 +106,23 @@ Results flash(Inputs& in, const Fillers& fillers) {
     output.output = swapped(output.output);
   }
   const at::Device device = inputs.packed.query.device();
-  return {output.output, in_recorded_layout(output.logsumexp, fillers.layout(1)),
+  return {output.output, in_recorded_layout(output.logsumexp, fillers.layout(kLogsumexp)),
           fillers.make(2, device), fillers.make(3, device), fillers.make(4, device)};
 }
 
-Results flash_backward(Inputs& in, const Fillers&) {
-  const at::Tensor grad_output = in.tensor();
-  const at::Tensor output = in.tensor();
-  const at::Tensor logsumexp = in.tensor();
-  const FlashInputs inputs = read_flash(in);
+Results flash_backward(const Tensor& grad_output, const Tensor& output, const Tensor& logsumexp,
+                       const FlashInputs& inputs) {
   const Attention& packed = inputs.packed;
   if (!inputs.query_ends.defined()) {
     const AttentionGradients gradients =
         attend_backward(dense(packed), swapped(grad_output), swapped(output), logsumexp, false);
     return {swapped(gradients.query), swapped(gradients.key), swapped(gradients.value)};
   }
-  const at::Tensor query = at::zeros_like(packed.query);
-  const at::Tensor key = at::zeros_like(packed.key);
-  const at::Tensor value = at::zeros_like(packed.value);
+  const Tensor query = at::zeros_like(packed.query);
+  const Tensor key = at::zeros_like(packed.key);
+  const Tensor value = at::zeros_like(packed.value);
   for (const Sequence& sequence : sequences(inputs.query_ends, inputs.key_ends, packed)) {
-    const at::Tensor log =
+    const Tensor log =
         logsumexp.narrow(1, sequence.query_begin, sequence.query_length).unsqueeze(0);
     const AttentionGradients part =
         attend_backward(one(packed, sequence), one_query(grad_output, sequence),
@@ -150,63 +143,50 @@ bool is_causal(std::int64_t kind, const Attention& attention) {
   return kind == kFromTopLeft || kind == kFromBottomRight;
 }
 
-Attention read_efficient(Inputs& in) {
-  Attention packed;
-  packed.query = in.tensor();
-  packed.key = in.tensor();
-  packed.value = in.tensor();
-  packed.bias = in.tensor();
-  TORCH_CHECK(!in.tensor().defined(), "sequences of several lengths have no substitute");
-  packed.causal = is_causal(in.integer(), packed);
-  packed.scale = in.maybe_number();
-  return packed;
-}
+struct EfficientInputs : Attention {
+  [[nodiscard]] static EfficientInputs read(Inputs& in) {
+    EfficientInputs packed;
+    packed.query = in.tensor();
+    packed.key = in.tensor();
+    packed.value = in.tensor();
+    packed.bias = in.tensor();
+    TORCH_CHECK(!in.tensor().defined(), "sequences of several lengths have no substitute");
+    packed.causal = is_causal(in.integer(), packed);
+    packed.scale = in.maybe_number();
+    return packed;
+  }
+};
 
-Results efficient(Inputs& in, const Fillers& fillers) {
-  const Attention packed = read_efficient(in);
-  const bool logsumexp_wanted = in.flag();
+Results efficient(const EfficientInputs& packed, bool logsumexp_wanted, const Fillers& fillers) {
   const AttentionOutput output = attend(dense(packed));
   const at::Device device = packed.query.device();
-  return {swapped(output.output),
-          logsumexp_wanted ? in_recorded_layout(output.logsumexp, fillers.layout(1))
-                           : output.logsumexp.narrow(2, 0, 0).contiguous(),
-          fillers.make(2, device),
-          fillers.make(3, device),
-          packed.query.size(1),
-          packed.key.size(1)};
+  return {swapped(output.output),  logsumexp_or_none(output, logsumexp_wanted, fillers),
+          fillers.make(2, device), fillers.make(3, device),
+          packed.query.size(1),    packed.key.size(1)};
 }
 
-Results efficient_backward(Inputs& in, const Fillers&) {
-  const at::Tensor grad_output = in.tensor();
-  const at::Tensor output = in.tensor();
-  const at::Tensor logsumexp = in.tensor();
-  const Attention packed = read_efficient(in);
-  const bool bias_wanted = in.flag();
+Results efficient_backward(const Tensor& grad_output, const Tensor& output, const Tensor& logsumexp,
+                           const EfficientInputs& packed, bool bias_wanted) {
   const AttentionGradients gradients =
       attend_backward(dense(packed), swapped(grad_output), swapped(output), logsumexp, bias_wanted);
   return {swapped(gradients.query), swapped(gradients.key), swapped(gradients.value),
           gradients.bias};
 }
 
-constexpr std::string_view kForward =
-    "aten::_scaled_dot_product_flash_attention_for_cpu, without dropout";
-constexpr std::string_view kBackward =
-    "aten::_scaled_dot_product_flash_attention_for_cpu_backward, without dropout";
-
 constexpr SubstituteRow kRows[] = {
-    {"aten::_flash_attention_forward", kForward,
-     "query key value cum_seq_q? cum_seq_k? is_causal scale?", flash},
-    {"aten::_flash_attention_backward", kBackward,
+    {"aten::_flash_attention_forward", kByFlash,
+     "query key value cum_seq_q? cum_seq_k? is_causal scale?", unpacked<flash>},
+    {"aten::_flash_attention_backward", kByFlashBackward,
      "grad_out out logsumexp query key value cum_seq_q? cum_seq_k? is_causal scale?",
-     flash_backward},
-    {"aten::_efficient_attention_forward", kForward,
+     unpacked<flash_backward>},
+    {"aten::_efficient_attention_forward", kByFlash,
      "query key value bias? cu_seqlens_q? custom_mask_type scale? "
      "compute_log_sumexp|compute_logsumexp?",
-     efficient},
-    {"aten::_efficient_attention_backward", kBackward,
+     unpacked<efficient>},
+    {"aten::_efficient_attention_backward", kByFlashBackward,
      "grad_out_ out logsumexp query key value bias? cu_seqlens_q? custom_mask_type scale? "
      "bias_requires_grad?",
-     efficient_backward},
+     unpacked<efficient_backward>},
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 using torch::jit::Stack;
 
-void check_in_range(const at::Tensor& indices, std::int64_t size, const char* what) {
+void check_in_range(const Tensor& indices, std::int64_t size, const char* what) {
   if (indices.numel() == 0) {
     return;
   }
@@ -30,12 +30,8 @@ void check_in_range(const at::Tensor& indices, std::int64_t size, const char* wh
               " is outside of [0, ", size, ")");
 }
 
-void check_permute(Inputs& in) {
-  const at::Tensor permute = in.tensor();
-  const at::Tensor lengths = in.tensor();
-  const at::Tensor values = in.tensor();
-  const at::Tensor weights = in.tensor();
-  const std::int64_t permuted = in.integer(-1);
+void check_permute(const Tensor& permute, const Tensor& lengths, const Tensor& values,
+                   const Tensor& weights, std::optional<std::int64_t> permuted) {
   check_in_range(permute, lengths.size(0), "permute index");
   TORCH_CHECK(lengths.numel() == 0 || lengths.min().item<std::int64_t>() >= 0,
               "a length is negative");
@@ -46,33 +42,27 @@ void check_permute(Inputs& in) {
               " values but ", weights.numel(), " weights");
   const auto moved =
       lengths.to(at::kLong).index_select(0, permute.to(at::kLong)).sum().item<std::int64_t>();
-  TORCH_CHECK(permuted < 0 || permuted == moved, "permuted lengths add up to ", moved, ", not to ",
-              permuted);
+  TORCH_CHECK(permuted.value_or(-1) < 0 || permuted == moved, "permuted lengths add up to ", moved,
+              ", not to ", *permuted);
 }
 
-void check_lookup(Inputs& in) {
-  const Lookup lookup = Lookup::read(in);
+void check_lookup(const Lookup& lookup) {
   for (const LookupFeature& feature : lookup.features) {
     check_in_range(lookup.feature_indices(feature), feature.rows, "index");
   }
 }
 
-void check_bounds(Inputs& in) {
-  const at::Tensor rows_per_table = in.tensor();
-  const at::Tensor offsets = in.tensor();
+void check_bounds(const Tensor& rows_per_table, const Tensor& offsets) {
   const std::int64_t tables = rows_per_table.numel();
   TORCH_CHECK(tables > 0 && offsets.numel() > 0 && (offsets.numel() - 1) % tables == 0,
               offsets.numel(), " offsets do not fit ", tables, " tables");
 }
 
-void check_coo_to_csr(Inputs& in) {
-  const at::Tensor indices = in.tensor();
-  check_in_range(indices, in.integer(0), "index");
+void check_coo_to_csr(const Tensor& indices, std::int64_t size) {
+  check_in_range(indices, size, "index");
 }
 
-void check_csr_to_coo(Inputs& in) {
-  const at::Tensor rows = in.tensor();
-  const at::Tensor columns = in.tensor();
+void check_csr_to_coo(const Tensor& rows, const Tensor& columns) {
   check_in_range(rows, columns.numel() + 1, "beginning of a row");
   TORCH_CHECK(rows.dim() != 1 || rows.numel() < 2 ||
                   at::all(at::ge(rows.slice(0, 1), rows.slice(0, 0, -1))).item<bool>(),
@@ -80,61 +70,56 @@ void check_csr_to_coo(Inputs& in) {
 }
 
 /// What the constructors of sparse tensors check that are not called "unsafe".
-void check_coo(Inputs& in) {
-  const at::Tensor indices = in.tensor();
-  const at::Tensor values = in.tensor();
-  at::_validate_sparse_coo_tensor_args(indices, values, in.integers());
+void check_coo(const Tensor& indices, const Tensor& values, const std::vector<std::int64_t>& size) {
+  at::_validate_sparse_coo_tensor_args(indices, values, size);
 }
 
-void check_compressed(Inputs& in) {
-  const at::Tensor begins = in.tensor();
-  const at::Tensor indices = in.tensor();
-  const at::Tensor values = in.tensor();
-  const std::vector<std::int64_t> size = in.integers();
+void check_compressed(const Tensor& begins, const Tensor& indices, const Tensor& values,
+                      const std::vector<std::int64_t>& size, std::int64_t layout) {
   at::_validate_sparse_compressed_tensor_args(begins, indices, values, size,
-                                              static_cast<c10::Layout>(in.integer()));
+                                              static_cast<c10::Layout>(layout));
 }
 
 template <c10::Layout kLayout>
-void check_compressed_as(Inputs& in) {
-  const at::Tensor begins = in.tensor();
-  const at::Tensor indices = in.tensor();
-  const at::Tensor values = in.tensor();
-  at::_validate_sparse_compressed_tensor_args(begins, indices, values, in.integers(), kLayout);
+void check_compressed_as(const Tensor& begins, const Tensor& indices, const Tensor& values,
+                         const std::vector<std::int64_t>& size) {
+  at::_validate_sparse_compressed_tensor_args(begins, indices, values, size, kLayout);
 }
 
 struct Check {
   std::string_view op;
   std::string_view arguments;
-  void (*run)(Inputs&);
+  void (*run)(Inputs&, const Fillers&);
 };
 
 constexpr std::string_view kPermuteArguments =
     "permute lengths values weights? permuted_lengths_sum?";
 
 constexpr std::array kChecks = {
-    Check{"fbgemm::permute_2D_sparse_data", kPermuteArguments, check_permute},
-    Check{"fbgemm::permute_1D_sparse_data", kPermuteArguments, check_permute},
-    Check{"fbgemm::permute_sparse_data", kPermuteArguments, check_permute},
-    Check{"fbgemm::dense_embedding_codegen_lookup_function", Lookup::kArguments, check_lookup},
-    Check{"fbgemm::split_embedding_codegen_lookup_*", Lookup::kArguments, check_lookup},
-    Check{"aten::_convert_indices_from_coo_to_csr", "self size", check_coo_to_csr},
-    Check{"aten::_convert_indices_from_csr_to_coo", "crow_indices col_indices", check_csr_to_coo},
-    Check{"aten::_sparse_coo_tensor_unsafe", "indices values size", check_coo},
+    Check{"fbgemm::permute_2D_sparse_data", kPermuteArguments, unpacked<check_permute>},
+    Check{"fbgemm::permute_1D_sparse_data", kPermuteArguments, unpacked<check_permute>},
+    Check{"fbgemm::permute_sparse_data", kPermuteArguments, unpacked<check_permute>},
+    Check{"fbgemm::dense_embedding_codegen_lookup_function", Lookup::kArguments,
+          unpacked<check_lookup>},
+    Check{"fbgemm::split_embedding_codegen_lookup_*", Lookup::kArguments, unpacked<check_lookup>},
+    Check{"aten::_convert_indices_from_coo_to_csr", "self size", unpacked<check_coo_to_csr>},
+    Check{"aten::_convert_indices_from_csr_to_coo", "crow_indices col_indices",
+          unpacked<check_csr_to_coo>},
+    Check{"aten::_sparse_coo_tensor_unsafe", "indices values size", unpacked<check_coo>},
     Check{"aten::_sparse_compressed_tensor_unsafe",
-          "compressed_indices plain_indices values size layout", check_compressed},
+          "compressed_indices plain_indices values size layout", unpacked<check_compressed>},
     Check{"aten::_sparse_csr_tensor_unsafe", "crow_indices col_indices values size",
-          check_compressed_as<c10::kSparseCsr>},
+          unpacked<check_compressed_as<c10::kSparseCsr>>},
     Check{"aten::_sparse_csc_tensor_unsafe", "ccol_indices row_indices values size",
-          check_compressed_as<c10::kSparseCsc>},
+          unpacked<check_compressed_as<c10::kSparseCsc>>},
     Check{"aten::_sparse_bsr_tensor_unsafe", "crow_indices col_indices values size",
-          check_compressed_as<c10::kSparseBsr>},
+          unpacked<check_compressed_as<c10::kSparseBsr>>},
     Check{"aten::_sparse_bsc_tensor_unsafe", "ccol_indices row_indices values size",
-          check_compressed_as<c10::kSparseBsc>},
-    Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", check_bounds},
+          unpacked<check_compressed_as<c10::kSparseBsc>>},
+    Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", unpacked<check_bounds>},
 };
 
-TableReach rows_of(const at::Tensor& table, const at::Tensor& indices) {
+TableReach rows_of(const Tensor& table, const Tensor& indices) {
   TableReach reach;
   reach.table = table;
   reach.row_elements = table.numel() / table.size(0);
@@ -150,8 +135,8 @@ std::vector<TableReach> index_reach(std::span<const std::string> arguments, cons
     return {};
   }
   Inputs in(stack, first, *places);
-  const at::Tensor table = in.tensor();
-  const std::vector<at::Tensor> indices = in.tensors();
+  const Tensor table = in.tensor();
+  const std::vector<Tensor> indices = in.tensors();
   if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || indices.size() != 1 ||
       !indices[0].defined() ||
       !at::isIntegralType(indices[0].scalar_type(), /*includeBool=*/false)) {
@@ -182,7 +167,7 @@ std::optional<std::string> find_unsafe_arguments(std::string_view op,
     }
     Inputs in(stack, stack.size() - arguments.size(), *places);
     try {
-      check.run(in);
+      check.run(in, Fillers({}));
     } catch (const c10::Error& error) {
       return std::string(error.what_without_backtrace());
     }
@@ -216,8 +201,8 @@ std::vector<TableReach> table_reach(std::string_view op, std::span<const std::st
     return {};
   }
   Inputs in(stack, first, *places);
-  const at::Tensor table = in.tensor();
-  const at::Tensor rows = in.tensor();
+  const Tensor table = in.tensor();
+  const Tensor rows = in.tensor();
   if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || (has_dim && in.integer() != 0)) {
     return {};
   }

@@ -12,22 +12,19 @@
 #include <utility>
 
 #include "substitute_attention.h"
-#include "substitute_table.h"
 
 namespace understudy::replayer {
 namespace {
-
-using Results = std::vector<c10::IValue>;
 
 /// cuDNN's numbers.
 enum class Mode : std::int64_t { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3 };
 
 struct Rnn {
-  at::Tensor input;
-  std::vector<at::Tensor> weights;
+  Tensor input;
+  std::vector<Tensor> weights;
   bool has_biases = true;
-  at::Tensor hx;
-  at::Tensor cx;
+  Tensor hx;
+  Tensor cx;
   Mode mode = Mode::kLstm;
   std::int64_t layers = 1;
   bool batch_first = false;
@@ -35,19 +32,21 @@ struct Rnn {
   bool train = false;
   bool bidirectional = false;
   std::vector<std::int64_t> batch_sizes;  ///< of packed sequences; empty: a padded batch
+
+  [[nodiscard]] static Rnn read(Inputs& in);
 };
 
 struct RnnOutput {
-  at::Tensor output;
-  at::Tensor hy;
-  at::Tensor cy;  ///< of LSTMs
+  Tensor output;
+  Tensor hy;
+  Tensor cy;  ///< of LSTMs
 };
 
 constexpr std::string_view kArguments =
     "input weight weight_stride0 hx cx? mode num_layers batch_first dropout train bidirectional "
     "batch_sizes?";
 
-Rnn read_rnn(Inputs& in) {
+Rnn Rnn::read(Inputs& in) {
   Rnn rnn;
   rnn.input = in.tensor();
   rnn.weights = in.tensors();
@@ -79,11 +78,11 @@ auto run(const Rnn& rnn, const State& state, Operator&& call) {
 
 RnnOutput run_rnn(const Rnn& rnn) {
   if (rnn.mode == Mode::kLstm) {
-    const std::vector<at::Tensor> state{rnn.hx, rnn.cx};
+    const std::vector<Tensor> state{rnn.hx, rnn.cx};
     auto [output, hy, cy] = run(rnn, state, [](const auto&... a) { return at::lstm(a...); });
     return {std::move(output), std::move(hy), std::move(cy)};
   }
-  std::tuple<at::Tensor, at::Tensor> result;
+  std::tuple<Tensor, Tensor> result;
   switch (rnn.mode) {
     case Mode::kGru:
       result = run(rnn, rnn.hx, [](const auto&... a) { return at::gru(a...); });
@@ -99,11 +98,10 @@ RnnOutput run_rnn(const Rnn& rnn) {
   }
   TORCH_CHECK(std::get<0>(result).defined(), "mode ", static_cast<std::int64_t>(rnn.mode),
               " is no recurrent network of cuDNN");
-  return {std::get<0>(result), std::get<1>(result), at::Tensor()};
+  return {std::get<0>(result), std::get<1>(result), Tensor()};
 }
 
-Results forward(Inputs& in, const Fillers& fillers) {
-  const Rnn rnn = read_rnn(in);
+Results forward(const Rnn& rnn, const Fillers& fillers) {
   RnnOutput output = run_rnn(rnn);
   constexpr std::size_t kReserve = 3;
   constexpr std::size_t kWeightBuffer = 4;
@@ -112,48 +110,47 @@ Results forward(Inputs& in, const Fillers& fillers) {
           fillers.make(kReserve, device), fillers.make(kWeightBuffer, device)};
 }
 
-at::Tensor leaf(const at::Tensor& tensor) {
+Tensor leaf(const Tensor& tensor) {
   return tensor.defined() ? tensor.detach().requires_grad_(true) : tensor;
 }
 
 /// The gradient, or zeros where nothing depends on the tensor.
-at::Tensor gradient_or_zeros(const at::Tensor& gradient, const at::Tensor& like) {
+Tensor gradient_or_zeros(const Tensor& gradient, const Tensor& like) {
   return gradient.defined() || !like.defined() ? gradient : at::zeros(like.sizes(), like.options());
 }
 
 /// The CPU saves nothing that cuDNN's reserve could hold: the forward runs again under autograd.
-Results backward(Inputs& in, const Fillers&) {
-  Rnn rnn = read_rnn(in);
-  const std::vector<at::Tensor> given{in.tensor(), in.tensor(), in.tensor()};
+Results backward(Rnn rnn, const Tensor& grad_output, const Tensor& grad_hy, const Tensor& grad_cy) {
+  const std::vector<Tensor> given{grad_output, grad_hy, grad_cy};
   const c10::impl::ForceDispatchKeyGuard keys(c10::default_included_set, c10::default_excluded_set);
   const c10::AutoGradMode gradients_on(true);
-  std::vector<at::Tensor> leaves{leaf(rnn.input), leaf(rnn.hx), leaf(rnn.cx)};
+  std::vector<Tensor> leaves{leaf(rnn.input), leaf(rnn.hx), leaf(rnn.cx)};
   rnn.input = leaves[0];
   rnn.hx = leaves[1];
   rnn.cx = leaves[2];
-  for (at::Tensor& weight : rnn.weights) {
+  for (Tensor& weight : rnn.weights) {
     weight = leaf(weight);
     leaves.push_back(weight);
   }
   const RnnOutput made = run_rnn(rnn);
-  std::vector<at::Tensor> outputs;
-  std::vector<at::Tensor> grad_outputs;
-  const std::vector<at::Tensor> all{made.output, made.hy, made.cy};
+  std::vector<Tensor> outputs;
+  std::vector<Tensor> grad_outputs;
+  const std::vector<Tensor> all{made.output, made.hy, made.cy};
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (given[i].defined() && all[i].defined()) {
       outputs.push_back(all[i]);
       grad_outputs.push_back(given[i]);
     }
   }
-  std::vector<at::Tensor> inputs;
-  for (const at::Tensor& tensor : leaves) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& tensor : leaves) {
     if (tensor.defined()) {
       inputs.push_back(tensor);
     }
   }
-  const std::vector<at::Tensor> found = torch::autograd::grad(
+  const std::vector<Tensor> found = torch::autograd::grad(
       outputs, inputs, grad_outputs, std::nullopt, /*create_graph=*/false, /*allow_unused=*/true);
-  std::vector<at::Tensor> gradients(leaves.size());
+  std::vector<Tensor> gradients(leaves.size());
   for (std::size_t i = 0, next = 0; i < leaves.size(); ++i) {
     if (leaves[i].defined()) {
       gradients[i] = gradient_or_zeros(found[next++], leaves[i]);
@@ -161,13 +158,13 @@ Results backward(Inputs& in, const Fillers&) {
   }
   const auto weights = gradients.begin() + 3;
   return {gradients[0], gradients[1], gradients[2],
-          c10::List<at::Tensor>(std::vector<at::Tensor>(weights, gradients.end()))};
+          c10::List<Tensor>(std::vector<Tensor>(weights, gradients.end()))};
 }
 
 /// cuDNN's buffer also holds padding: it is cut or filled to the recorded size.
-Results flatten_weights(Inputs& in, const Fillers& fillers) {
-  std::vector<at::Tensor> flat;
-  for (const at::Tensor& weight : in.tensors()) {
+Results flatten_weights(const std::vector<Tensor>& weights, const Fillers& fillers) {
+  std::vector<Tensor> flat;
+  for (const Tensor& weight : weights) {
     flat.push_back(weight.reshape({-1}));
   }
   return {in_recorded_layout(at::cat(flat), fillers.layout(0))};
@@ -178,13 +175,13 @@ constexpr std::string_view kBackwardArguments =
     "batch_sizes? grad_output? grad_hy? grad_cy?";
 
 constexpr SubstituteRow kRows[] = {
-    {"aten::_cudnn_rnn", "aten::lstm, aten::gru or aten::rnn_*", kArguments, forward},
+    {"aten::_cudnn_rnn", "aten::lstm, aten::gru or aten::rnn_*", kArguments, unpacked<forward>},
     {"aten::_cudnn_rnn_backward", "aten::lstm, aten::gru or aten::rnn_* again, with autograd",
-     kBackwardArguments, backward, Rung::kStubbed},
-    {"aten::_cudnn_rnn_flatten_weight", "aten::cat", "weight_arr", flatten_weights},
-    {"aten::miopen_rnn", "aten::lstm, aten::gru or aten::rnn_*", kArguments, forward},
+     kBackwardArguments, unpacked<backward>, Rung::kStubbed},
+    {"aten::_cudnn_rnn_flatten_weight", "aten::cat", "weight_arr", unpacked<flatten_weights>},
+    {"aten::miopen_rnn", "aten::lstm, aten::gru or aten::rnn_*", kArguments, unpacked<forward>},
     {"aten::miopen_rnn_backward", "aten::lstm, aten::gru or aten::rnn_* again, with autograd",
-     kBackwardArguments, backward, Rung::kStubbed},
+     kBackwardArguments, unpacked<backward>, Rung::kStubbed},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace understudy::replayer {
 namespace {
@@ -18,6 +19,10 @@ std::optional<std::size_t> place_of(std::string_view name, std::span<const std::
     name.remove_prefix(std::min(end + 1, name.size()));
   }
   return std::nullopt;
+}
+
+bool is_set(const c10::IValue& value) {
+  return value.isBool() ? value.toBool() : value.toInt() != 0;
 }
 
 }  // namespace
@@ -52,26 +57,30 @@ const c10::IValue* Inputs::next() {
   return &stack_[first_ + *place];
 }
 
-at::Tensor Inputs::tensor() {
+Tensor Inputs::tensor() {
   const c10::IValue* value = next();
-  return value != nullptr ? value->toTensor() : at::Tensor();
+  return value != nullptr ? value->toTensor() : Tensor();
 }
 
-std::vector<at::Tensor> Inputs::tensors() {
+std::vector<Tensor> Inputs::tensors() {
   const c10::IValue* value = next();
-  std::vector<at::Tensor> result;
+  std::vector<Tensor> result;
   if (value == nullptr) {
     return result;
   }
   for (const c10::IValue& item : value->toListRef()) {
-    result.push_back(item.isNone() ? at::Tensor() : item.toTensor());
+    result.push_back(item.isNone() ? Tensor() : item.toTensor());
   }
   return result;
 }
 
 std::int64_t Inputs::integer(std::int64_t otherwise) {
+  return maybe_integer().value_or(otherwise);
+}
+
+std::optional<std::int64_t> Inputs::maybe_integer() {
   const c10::IValue* value = next();
-  return value != nullptr ? value->toInt() : otherwise;
+  return value != nullptr ? std::optional(value->toInt()) : std::nullopt;
 }
 
 double Inputs::number(double otherwise) {
@@ -89,12 +98,9 @@ std::optional<double> Inputs::maybe_number() {
   return value->toScalar().toDouble();
 }
 
-bool Inputs::flag(bool otherwise) {
+bool Inputs::flag() {
   const c10::IValue* value = next();
-  if (value == nullptr) {
-    return otherwise;
-  }
-  return value->isBool() ? value->toBool() : value->toInt() != 0;
+  return value != nullptr && is_set(*value);
 }
 
 std::vector<std::int64_t> Inputs::integers() {
@@ -106,8 +112,7 @@ std::vector<std::int64_t> Inputs::integers() {
   if (value->isInt()) {
     return {value->toInt()};
   }
-  const c10::List<c10::IValue> items = value->toList();
-  for (const c10::IValue& item : items) {
+  for (const c10::IValue& item : value->toListRef()) {
     result.push_back(item.toInt());
   }
   return result;
@@ -116,21 +121,17 @@ std::vector<std::int64_t> Inputs::integers() {
 std::vector<bool> Inputs::flags() {
   const c10::IValue* value = next();
   std::vector<bool> result;
-  if (value == nullptr) {
-    return result;
-  }
-  const c10::List<c10::IValue> items = value->toList();
-  for (const c10::IValue& item : items) {
-    result.push_back(item.isBool() ? item.toBool() : item.toInt() != 0);
+  if (value != nullptr) {
+    std::ranges::transform(value->toListRef(), std::back_inserter(result), is_set);
   }
   return result;
 }
 
-std::optional<at::Tensor> maybe(const at::Tensor& tensor) {
+std::optional<Tensor> maybe(const Tensor& tensor) {
   return tensor.defined() ? std::optional(tensor) : std::nullopt;
 }
 
-at::Tensor Fillers::make(std::size_t index, at::Device device) const {
+Tensor Fillers::make(std::size_t index, at::Device device) const {
   const et_schema::Slot* slot = layout(index);
   if (slot == nullptr || slot->dtype == et_schema::DType::kUndefined) {
     return {};

@@ -10,11 +10,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "et_schema/model/program.h"
 
 namespace understudy::replayer {
+
+using at::Tensor;
+/// What a substitute leaves on the stack.
+using Results = std::vector<c10::IValue>;
 
 /// Where the arguments that a function wants stand among the recorded ones, found once at binding.
 /// `wanted` is a list of names separated by blanks: "a|b" takes whichever there is, "a?" may be
@@ -41,14 +46,42 @@ class Inputs {
   Inputs(const torch::jit::Stack& stack, std::size_t first, const ArgumentPlaces& places)
       : stack_(stack), first_(first), places_(places) {}
 
-  [[nodiscard]] at::Tensor tensor();  ///< undefined for None
-  [[nodiscard]] std::vector<at::Tensor> tensors();
+  [[nodiscard]] Tensor tensor();  ///< undefined for None
+  [[nodiscard]] std::vector<Tensor> tensors();
   [[nodiscard]] std::int64_t integer(std::int64_t otherwise = 0);
+  [[nodiscard]] std::optional<std::int64_t> maybe_integer();
   [[nodiscard]] double number(double otherwise = 0);
   [[nodiscard]] std::optional<double> maybe_number();
-  [[nodiscard]] bool flag(bool otherwise = false);
+  [[nodiscard]] bool flag();
   [[nodiscard]] std::vector<std::int64_t> integers();
   [[nodiscard]] std::vector<bool> flags();
+
+  /// By the type of what is wanted: one of these, or a type that reads itself, from several of
+  /// them.
+  template <typename Value>
+  [[nodiscard]] Value take() {
+    if constexpr (std::is_same_v<Value, Tensor>) {
+      return tensor();
+    } else if constexpr (std::is_same_v<Value, std::vector<Tensor>>) {
+      return tensors();
+    } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+      return integer();
+    } else if constexpr (std::is_same_v<Value, std::optional<std::int64_t>>) {
+      return maybe_integer();
+    } else if constexpr (std::is_same_v<Value, double>) {
+      return number();
+    } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+      return maybe_number();
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      return flag();
+    } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
+      return integers();
+    } else if constexpr (std::is_same_v<Value, std::vector<bool>>) {
+      return flags();
+    } else {
+      return Value::read(*this);
+    }
+  }
 
  private:
   /// The next wanted argument; null where it was not recorded or is None.
@@ -61,7 +94,7 @@ class Inputs {
 };
 
 /// A tensor as an optional argument: none where it is undefined.
-[[nodiscard]] std::optional<at::Tensor> maybe(const at::Tensor& tensor);
+[[nodiscard]] std::optional<Tensor> maybe(const Tensor& tensor);
 
 /// Makes results that hold nothing of use here, in the layout that was recorded.
 class Fillers {
@@ -72,7 +105,7 @@ class Fillers {
     }
   }
   /// Zeros in the layout of recorded result `index`; an undefined tensor where none was recorded.
-  [[nodiscard]] at::Tensor make(std::size_t index, at::Device device) const;
+  [[nodiscard]] Tensor make(std::size_t index, at::Device device) const;
   /// The recorded sizes of result `index`, if known.
   [[nodiscard]] const et_schema::Slot* layout(std::size_t index) const;
 

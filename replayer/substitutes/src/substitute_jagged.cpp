@@ -11,63 +11,52 @@
 namespace understudy::replayer {
 namespace {
 
-using Results = std::vector<c10::IValue>;
-
-at::Tensor running_sum(const at::Tensor& lengths) {
+Tensor running_sum(const Tensor& lengths) {
   return at::cumsum(lengths, -1, lengths.scalar_type());
 }
 
-at::Tensor with_leading_zero(const at::Tensor& sums) {
+Tensor with_leading_zero(const Tensor& sums) {
   return at::constant_pad_nd(sums, {1, 0});
 }
 
 /// Where each element of the permuted segments stands among the values.
-at::Tensor sources(const at::Tensor& permute, const at::Tensor& segments, std::int64_t values) {
-  const at::Tensor lengths = segments.to(at::kLong);
+Tensor sources(const Tensor& permute, const Tensor& segments, std::int64_t values) {
+  const Tensor lengths = segments.to(at::kLong);
   TORCH_CHECK(lengths.sum().item<std::int64_t>() == values, "lengths add up to ",
               lengths.sum().item<std::int64_t>(), " but there are ", values, " values");
-  const at::Tensor moved = lengths.index_select(0, permute);
-  const at::Tensor starts = (running_sum(lengths) - lengths).index_select(0, permute);
-  const at::Tensor shift = starts - (running_sum(moved) - moved);
-  const at::Tensor element = at::repeat_interleave(shift, moved, 0);
+  const Tensor moved = lengths.index_select(0, permute);
+  const Tensor starts = (running_sum(lengths) - lengths).index_select(0, permute);
+  const Tensor shift = starts - (running_sum(moved) - moved);
+  const Tensor element = at::repeat_interleave(shift, moved, 0);
   return element + at::arange(element.numel(), element.options());
 }
 
 /// Segments are rows of the lengths in 2D, single lengths in 1D.
-Results permute_sparse_data(Inputs& in, const Fillers&) {
-  const at::Tensor permute = in.tensor();
-  const at::Tensor lengths = in.tensor();
-  const at::Tensor values = in.tensor();
-  const at::Tensor weights = in.tensor();
-  const at::Tensor segments =
-      lengths.dim() == 1 ? lengths : lengths.to(at::kLong).flatten(1).sum(1);
-  const at::Tensor order = permute.to(at::kLong);
-  const at::Tensor from = sources(order, segments, values.numel());
+Results permute_sparse_data(const Tensor& permute, const Tensor& lengths, const Tensor& values,
+                            const Tensor& weights) {
+  const Tensor segments = lengths.dim() == 1 ? lengths : lengths.to(at::kLong).flatten(1).sum(1);
+  const Tensor order = permute.to(at::kLong);
+  const Tensor from = sources(order, segments, values.numel());
   return {lengths.index_select(0, order), values.index_select(0, from),
-          weights.defined() ? weights.index_select(0, from) : at::Tensor()};
+          weights.defined() ? weights.index_select(0, from) : Tensor()};
 }
 
-Results complete_cumsum(Inputs& in, const Fillers&) {
-  return {with_leading_zero(running_sum(in.tensor()))};
+Results complete_cumsum(const Tensor& lengths) {
+  return {with_leading_zero(running_sum(lengths))};
 }
 
-Results inclusive_cumsum(Inputs& in, const Fillers&) {
-  return {running_sum(in.tensor())};
+Results inclusive_cumsum(const Tensor& lengths) {
+  return {running_sum(lengths)};
 }
 
-Results exclusive_cumsum(Inputs& in, const Fillers&) {
-  const at::Tensor lengths = in.tensor();
+Results exclusive_cumsum(const Tensor& lengths) {
   return {running_sum(lengths) - lengths};
 }
 
 /// Indices outside of their table become 0 and are counted in `warning`; offsets are held within
 /// the indices. In fbgemm's mode 0 an index outside is an error.
-Results bounds_check_indices(Inputs& in, const Fillers&) {
-  const at::Tensor rows_per_table = in.tensor();
-  at::Tensor indices = in.tensor();
-  at::Tensor offsets = in.tensor();
-  const std::int64_t mode = in.integer();
-  const at::Tensor warning = in.tensor();
+Results bounds_check_indices(const Tensor& rows_per_table, Tensor indices, Tensor offsets,
+                             std::int64_t mode, const Tensor& warning) {
   const std::int64_t tables = rows_per_table.numel();
   TORCH_CHECK(tables > 0 && (offsets.numel() - 1) % tables == 0, offsets.numel(),
               " offsets do not fit ", tables, " tables");
@@ -79,9 +68,9 @@ Results bounds_check_indices(Inputs& in, const Fillers&) {
   if (batch == 0 || indices.numel() == 0) {
     return {};
   }
-  const at::Tensor ends = offsets.slice(0, 0, std::nullopt, batch).to(at::kLong);
-  const at::Tensor rows = at::repeat_interleave(rows_per_table, ends.diff(), 0);
-  const at::Tensor outside = (indices < -1).logical_or(indices >= rows);
+  const Tensor ends = offsets.slice(0, 0, std::nullopt, batch).to(at::kLong);
+  const Tensor rows = at::repeat_interleave(rows_per_table, ends.diff(), 0);
+  const Tensor outside = (indices < -1).logical_or(indices >= rows);
   constexpr std::int64_t kFatal = 0;
   TORCH_CHECK(mode != kFatal || !outside.any().item<bool>(), "an index is outside of its table");
   indices.masked_fill_(outside, 0);
@@ -96,14 +85,14 @@ constexpr std::string_view kSum = "aten::cumsum";
 constexpr std::string_view kPermuteArguments = "permute lengths values weights?";
 
 constexpr SubstituteRow kRows[] = {
-    {"fbgemm::permute_2D_sparse_data", kGather, kPermuteArguments, permute_sparse_data},
-    {"fbgemm::permute_1D_sparse_data", kGather, kPermuteArguments, permute_sparse_data},
-    {"fbgemm::permute_sparse_data", kGather, kPermuteArguments, permute_sparse_data},
-    {"fbgemm::asynchronous_complete_cumsum", kSum, "t_in", complete_cumsum},
-    {"fbgemm::asynchronous_inclusive_cumsum", kSum, "t_in", inclusive_cumsum},
-    {"fbgemm::asynchronous_exclusive_cumsum", kSum, "t_in", exclusive_cumsum},
+    {"fbgemm::permute_2D_sparse_data", kGather, kPermuteArguments, unpacked<permute_sparse_data>},
+    {"fbgemm::permute_1D_sparse_data", kGather, kPermuteArguments, unpacked<permute_sparse_data>},
+    {"fbgemm::permute_sparse_data", kGather, kPermuteArguments, unpacked<permute_sparse_data>},
+    {"fbgemm::asynchronous_complete_cumsum", kSum, "t_in", unpacked<complete_cumsum>},
+    {"fbgemm::asynchronous_inclusive_cumsum", kSum, "t_in", unpacked<inclusive_cumsum>},
+    {"fbgemm::asynchronous_exclusive_cumsum", kSum, "t_in", unpacked<exclusive_cumsum>},
     {"fbgemm::bounds_check_indices", "aten::masked_fill_ and comparisons",
-     "rows_per_table indices offsets bounds_check_mode warning", bounds_check_indices},
+     "rows_per_table indices offsets bounds_check_mode warning", unpacked<bounds_check_indices>},
 };
 
 }  // namespace

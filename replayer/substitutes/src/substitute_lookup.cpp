@@ -36,8 +36,8 @@ std::int64_t table_end(const std::set<std::int64_t>& starts, std::int64_t start,
 
 }  // namespace
 
-std::vector<std::int64_t> to_host(const at::Tensor& integers) {
-  const at::Tensor copy = integers.to(at::kCPU, at::kLong).contiguous();
+std::vector<std::int64_t> to_host(const Tensor& integers) {
+  const Tensor copy = integers.to(at::kCPU, at::kLong).contiguous();
   const auto* data = copy.const_data_ptr<std::int64_t>();
   return {data, data + copy.numel()};
 }
@@ -45,7 +45,7 @@ std::vector<std::int64_t> to_host(const at::Tensor& integers) {
 Lookup Lookup::read(Inputs& in) {
   Lookup lookup;
   lookup.weights = in.tensor();
-  const at::Tensor unified = in.tensor();
+  const Tensor unified = in.tensor();
   if (lookup.weights.numel() == 0 && unified.defined()) {
     lookup.weights = unified;
   }
@@ -90,50 +90,50 @@ Lookup Lookup::read(Inputs& in) {
   return lookup;
 }
 
-at::Tensor Lookup::table(const LookupFeature& feature) const {
+Tensor Lookup::table(const LookupFeature& feature) const {
   return weights.narrow(0, feature.weights_offset, feature.rows * feature.dim)
       .view({feature.rows, feature.dim});
 }
 
-at::Tensor Lookup::feature_indices(const LookupFeature& feature) const {
+Tensor Lookup::feature_indices(const LookupFeature& feature) const {
   return indices.narrow(0, feature.first_index, feature.indices);
 }
 
-at::Tensor Lookup::feature_offsets(std::size_t feature) const {
+Tensor Lookup::feature_offsets(std::size_t feature) const {
   return offsets.narrow(0, static_cast<std::int64_t>(feature) * batch, batch + 1) -
          features[feature].first_index;
 }
 
-at::Tensor Lookup::feature_weights(std::size_t feature) const {
-  at::Tensor scale;
+Tensor Lookup::feature_weights(std::size_t feature) const {
+  Tensor scale;
   if (indice_weights.defined()) {
     scale = indice_weights.narrow(0, features[feature].first_index, features[feature].indices);
   }
   if (pooling == Pooling::kMean) {
-    const at::Tensor lengths = feature_offsets(feature).diff();
-    const at::Tensor inverse = 1 / lengths.to(at::kFloat);
-    const at::Tensor mean = at::repeat_interleave(inverse, lengths, 0);
+    const Tensor lengths = feature_offsets(feature).diff();
+    const Tensor inverse = 1 / lengths.to(at::kFloat);
+    const Tensor mean = at::repeat_interleave(inverse, lengths, 0);
     scale = scale.defined() ? scale * mean : mean;
   }
   return scale;
 }
 
-at::Tensor look_up(const Lookup& lookup) {
-  const at::TensorOptions options = lookup.weights.options().dtype(lookup.output_type);
+Tensor look_up(const Lookup& lookup) {
+  const TensorOptions options = lookup.weights.options().dtype(lookup.output_type);
   if (lookup.pooling == Pooling::kNone) {
-    std::vector<at::Tensor> parts;
+    std::vector<Tensor> parts;
     for (const LookupFeature& feature : lookup.features) {
       parts.push_back(at::embedding(lookup.table(feature), lookup.feature_indices(feature)));
     }
     return at::cat(parts).to(lookup.output_type);
   }
-  const at::Tensor output = at::empty({lookup.batch, lookup.total_dim}, options);
+  const Tensor output = at::empty({lookup.batch, lookup.total_dim}, options);
   for (std::size_t i = 0; i < lookup.features.size(); ++i) {
     const LookupFeature& feature = lookup.features[i];
-    const at::Tensor scale = lookup.feature_weights(i);
-    const at::Tensor table = lookup.table(feature);
+    const Tensor scale = lookup.feature_weights(i);
+    const Tensor table = lookup.table(feature);
     constexpr std::int64_t kSum = 0;
-    const at::Tensor bags = std::get<0>(at::_embedding_bag(
+    const Tensor bags = std::get<0>(at::_embedding_bag(
         table, lookup.feature_indices(feature), lookup.feature_offsets(i),
         /*scale_grad_by_freq=*/false, kSum, /*sparse=*/false,
         scale.defined() ? std::optional(scale.to(table.scalar_type())) : std::nullopt,
@@ -143,7 +143,7 @@ at::Tensor look_up(const Lookup& lookup) {
   return output;
 }
 
-std::vector<RowGradients> row_gradients(const Lookup& lookup, const at::Tensor& grad_output) {
+std::vector<RowGradients> row_gradients(const Lookup& lookup, const Tensor& grad_output) {
   // Features that share a table are updated together, so that each row is updated once.
   std::vector<std::vector<std::size_t>> tables;
   for (std::size_t i = 0; i < lookup.features.size(); ++i) {
@@ -158,25 +158,25 @@ std::vector<RowGradients> row_gradients(const Lookup& lookup, const at::Tensor& 
   }
   std::vector<RowGradients> result;
   for (const std::vector<std::size_t>& table : tables) {
-    std::vector<at::Tensor> indices;
-    std::vector<at::Tensor> gradients;
+    std::vector<Tensor> indices;
+    std::vector<Tensor> gradients;
     for (const std::size_t i : table) {
       const LookupFeature& feature = lookup.features[i];
       indices.push_back(lookup.feature_indices(feature));
-      at::Tensor each;
+      Tensor each;
       if (lookup.pooling == Pooling::kNone) {
         each = grad_output.narrow(0, feature.first_index, feature.indices).to(at::kFloat);
       } else {
-        const at::Tensor bags = at::repeat_interleave(lookup.feature_offsets(i).diff());
+        const Tensor bags = at::repeat_interleave(lookup.feature_offsets(i).diff());
         each =
             grad_output.narrow(1, feature.column, feature.dim).index_select(0, bags).to(at::kFloat);
       }
-      const at::Tensor scale = lookup.feature_weights(i);
+      const Tensor scale = lookup.feature_weights(i);
       gradients.push_back(scale.defined() ? each * scale.unsqueeze(1) : each);
     }
     auto [rows, inverse, counts] =
         at::_unique2(at::cat(indices), /*sorted=*/true, /*return_inverse=*/true);
-    const at::Tensor sums =
+    const Tensor sums =
         at::zeros({rows.numel(), lookup.features[table.front()].dim}, gradients.front().options());
     sums.index_add_(0, inverse, at::cat(gradients));
     result.push_back({.feature = table.front(), .rows = std::move(rows), .gradients = sums});
@@ -186,15 +186,15 @@ std::vector<RowGradients> row_gradients(const Lookup& lookup, const at::Tensor& 
 
 namespace {
 
-std::vector<c10::IValue> forward(Inputs& in, const Fillers&) {
-  return {look_up(Lookup::read(in))};
+Results forward(const Lookup& lookup) {
+  return {look_up(lookup)};
 }
 
 constexpr std::string_view kBy = "aten::_embedding_bag over each table";
 
 constexpr SubstituteRow kRows[] = {
-    {"fbgemm::dense_embedding_codegen_lookup_function", kBy, Lookup::kArguments, forward},
-    {"fbgemm::split_embedding_codegen_lookup_*", kBy, Lookup::kArguments, forward},
+    {"fbgemm::dense_embedding_codegen_lookup_function", kBy, Lookup::kArguments, unpacked<forward>},
+    {"fbgemm::split_embedding_codegen_lookup_*", kBy, Lookup::kArguments, unpacked<forward>},
 };
 
 }  // namespace

@@ -25,10 +25,10 @@ struct LookupFeature {
 /// An fbgemm table batched embedding lookup, read from the recorded arguments and checked: every
 /// range lies within its tensor, so that nothing outside of it can be touched.
 struct Lookup {
-  at::Tensor weights;
-  at::Tensor indices;
-  at::Tensor offsets;         ///< features * batch + 1
-  at::Tensor indice_weights;  ///< undefined: 1
+  Tensor weights;
+  Tensor indices;
+  Tensor offsets;         ///< features * batch + 1
+  Tensor indice_weights;  ///< undefined: 1
   Pooling pooling = Pooling::kSum;
   std::int64_t batch = 0;
   std::int64_t total_dim = 0;
@@ -43,27 +43,27 @@ struct Lookup {
   [[nodiscard]] static Lookup read(Inputs& in);
 
   /// The table of a feature as a matrix of rows.
-  [[nodiscard]] at::Tensor table(const LookupFeature& feature) const;
+  [[nodiscard]] Tensor table(const LookupFeature& feature) const;
   /// The feature's indices; its offsets, from 0.
-  [[nodiscard]] at::Tensor feature_indices(const LookupFeature& feature) const;
-  [[nodiscard]] at::Tensor feature_offsets(std::size_t feature) const;
+  [[nodiscard]] Tensor feature_indices(const LookupFeature& feature) const;
+  [[nodiscard]] Tensor feature_offsets(std::size_t feature) const;
   /// What each index's row is multiplied with; undefined where that is 1 for all.
-  [[nodiscard]] at::Tensor feature_weights(std::size_t feature) const;
+  [[nodiscard]] Tensor feature_weights(std::size_t feature) const;
 };
 
 /// The output of a lookup.
-[[nodiscard]] at::Tensor look_up(const Lookup& lookup);
+[[nodiscard]] Tensor look_up(const Lookup& lookup);
 
 /// Rows of one table that a step reached, each once, with their summed gradients.
 struct RowGradients {
   std::size_t feature = 0;  ///< the first of those that share the table
-  at::Tensor rows;
-  at::Tensor gradients;
+  Tensor rows;
+  Tensor gradients;
 };
 [[nodiscard]] std::vector<RowGradients> row_gradients(const Lookup& lookup,
-                                                      const at::Tensor& grad_output);
+                                                      const Tensor& grad_output);
 
 /// Integers of any device and dtype, on the host.
-[[nodiscard]] std::vector<std::int64_t> to_host(const at::Tensor& integers);
+[[nodiscard]] std::vector<std::int64_t> to_host(const Tensor& integers);
 
 }  // namespace understudy::replayer

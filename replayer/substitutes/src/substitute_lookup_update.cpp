@@ -18,12 +18,12 @@ namespace {
 
 /// Optimizer state beside the tables: its elements, and where each feature's part begins.
 struct State {
-  at::Tensor values;
-  at::Tensor offsets;
+  Tensor values;
+  Tensor offsets;
 
   /// The state of a feature's table as a matrix: as many columns as the table, or one a row.
-  [[nodiscard]] at::Tensor table(const LookupFeature& feature, std::size_t index,
-                                 std::int64_t columns) const {
+  [[nodiscard]] Tensor table(const LookupFeature& feature, std::size_t index,
+                             std::int64_t columns) const {
     const auto start = offsets.narrow(0, static_cast<std::int64_t>(index), 1).item<std::int64_t>();
     return values.narrow(0, start, feature.rows * columns).view({feature.rows, columns});
   }
@@ -54,7 +54,7 @@ struct Settings {
 State read_state(Inputs& in) {
   State state;
   state.values = in.tensor();
-  const at::Tensor unified = in.tensor();
+  const Tensor unified = in.tensor();
   if ((!state.values.defined() || state.values.numel() == 0) && unified.defined()) {
     state.values = unified;
   }
@@ -85,73 +85,70 @@ Settings Settings::read(Inputs& in) {
 }
 
 /// What one optimizer does to the rows reached: from their gradients to what is subtracted.
-using Update = at::Tensor (*)(const Settings&, const LookupFeature&, const RowGradients&);
+using Update = Tensor (*)(const Settings&, const LookupFeature&, const RowGradients&);
 
-at::Tensor sgd(const Settings& settings, const LookupFeature&, const RowGradients& reached) {
+Tensor sgd(const Settings& settings, const LookupFeature&, const RowGradients& reached) {
   return reached.gradients * settings.learning_rate;
 }
 
 /// Adds `increment` to the state's rows and gives these.
-at::Tensor accumulate(const at::Tensor& state, const at::Tensor& rows,
-                      const at::Tensor& increment) {
-  const at::Tensor updated = state.index_select(0, rows) + increment;
+Tensor accumulate(const Tensor& state, const Tensor& rows, const Tensor& increment) {
+  const Tensor updated = state.index_select(0, rows) + increment;
   state.index_copy_(0, rows, updated.to(state.scalar_type()));
   return updated;
 }
 
-at::Tensor adagrad(const Settings& settings, const LookupFeature& feature,
-                   const RowGradients& reached) {
-  const at::Tensor state = settings.first.table(feature, reached.feature, feature.dim);
-  const at::Tensor sums = accumulate(state, reached.rows, reached.gradients.square());
+Tensor adagrad(const Settings& settings, const LookupFeature& feature,
+               const RowGradients& reached) {
+  const Tensor state = settings.first.table(feature, reached.feature, feature.dim);
+  const Tensor sums = accumulate(state, reached.rows, reached.gradients.square());
   return reached.gradients * settings.learning_rate / (sums.sqrt() + settings.epsilon);
 }
 
-at::Tensor rowwise_adagrad(const Settings& settings, const LookupFeature& feature,
-                           const RowGradients& reached) {
-  const at::Tensor state = settings.first.table(feature, reached.feature, 1);
-  const at::Tensor sums =
+Tensor rowwise_adagrad(const Settings& settings, const LookupFeature& feature,
+                       const RowGradients& reached) {
+  const Tensor state = settings.first.table(feature, reached.feature, 1);
+  const Tensor sums =
       accumulate(state, reached.rows, reached.gradients.square().mean(1, /*keepdim=*/true));
   return reached.gradients * settings.learning_rate / (sums.sqrt() + settings.epsilon);
 }
 
 /// Moves the state's rows towards `target` by 1 - beta and gives these.
-at::Tensor decay(const at::Tensor& state, const at::Tensor& rows, const at::Tensor& target,
-                 double beta) {
-  const at::Tensor updated = state.index_select(0, rows) * beta + target * (1 - beta);
+Tensor decay(const Tensor& state, const Tensor& rows, const Tensor& target, double beta) {
+  const Tensor updated = state.index_select(0, rows) * beta + target * (1 - beta);
   state.index_copy_(0, rows, updated.to(state.scalar_type()));
   return updated;
 }
 
-at::Tensor adam_step(const Settings& settings, const at::Tensor& first, const at::Tensor& second) {
+Tensor adam_step(const Settings& settings, const Tensor& first, const Tensor& second) {
   const double correction1 = 1 - std::pow(settings.beta1, settings.step);
   const double correction2 = 1 - std::pow(settings.beta2, settings.step);
   return first / correction1 * settings.learning_rate /
          ((second / correction2).sqrt() + settings.epsilon);
 }
 
-at::Tensor adam(const Settings& settings, const LookupFeature& feature,
-                const RowGradients& reached) {
+Tensor adam(const Settings& settings, const LookupFeature& feature, const RowGradients& reached) {
   const std::size_t index = reached.feature;
-  const at::Tensor first = decay(settings.first.table(feature, index, feature.dim), reached.rows,
-                                 reached.gradients, settings.beta1);
-  const at::Tensor second = decay(settings.second.table(feature, index, feature.dim), reached.rows,
-                                  reached.gradients.square(), settings.beta2);
+  const Tensor first = decay(settings.first.table(feature, index, feature.dim), reached.rows,
+                             reached.gradients, settings.beta1);
+  const Tensor second = decay(settings.second.table(feature, index, feature.dim), reached.rows,
+                              reached.gradients.square(), settings.beta2);
   return adam_step(settings, first, second);
 }
 
-at::Tensor partial_rowwise_adam(const Settings& settings, const LookupFeature& feature,
-                                const RowGradients& reached) {
+Tensor partial_rowwise_adam(const Settings& settings, const LookupFeature& feature,
+                            const RowGradients& reached) {
   const std::size_t index = reached.feature;
-  const at::Tensor first = decay(settings.first.table(feature, index, feature.dim), reached.rows,
-                                 reached.gradients, settings.beta1);
-  const at::Tensor second = decay(settings.second.table(feature, index, 1), reached.rows,
-                                  reached.gradients.square().mean(1, true), settings.beta2);
+  const Tensor first = decay(settings.first.table(feature, index, feature.dim), reached.rows,
+                             reached.gradients, settings.beta1);
+  const Tensor second = decay(settings.second.table(feature, index, 1), reached.rows,
+                              reached.gradients.square().mean(1, true), settings.beta2);
   return adam_step(settings, first, second);
 }
 
 /// The pieces of a flat tensor that a lookup's indices reach, in the largest pieces that tables of
 /// several widths have in common.
-TableReach table_rows(const Lookup& lookup, const at::Tensor& flat,
+TableReach table_rows(const Lookup& lookup, const Tensor& flat,
                       const std::vector<std::int64_t>& starts, bool elementwise) {
   TORCH_CHECK(starts.size() >= lookup.features.size(), starts.size(), " offsets for ",
               lookup.features.size(), " features");
@@ -197,26 +194,25 @@ constexpr Optimizer kOptimizers[] = {
     {"partial_rowwise_adam", partial_rowwise_adam},
 };
 
-void update_tables(const Lookup& lookup, const Settings& settings, const at::Tensor& grad_output,
+void update_tables(const Lookup& lookup, const Settings& settings, const Tensor& grad_output,
                    Update update) {
-  const at::Tensor gradient =
+  const Tensor gradient =
       settings.clips ? grad_output.clamp(-settings.largest_gradient, settings.largest_gradient)
                      : grad_output;
   for (RowGradients& reached : row_gradients(lookup, gradient)) {
     const LookupFeature& feature = lookup.features[reached.feature];
-    const at::Tensor table = lookup.table(feature);
-    const at::Tensor rows = table.index_select(0, reached.rows).to(at::kFloat);
+    const Tensor table = lookup.table(feature);
+    const Tensor rows = table.index_select(0, reached.rows).to(at::kFloat);
     if (settings.weight_decay != 0) {
       reached.gradients.add_(rows, settings.weight_decay);
     }
-    const at::Tensor updated = rows - update(settings, feature, reached);
+    const Tensor updated = rows - update(settings, feature, reached);
     table.index_copy_(0, reached.rows, updated.to(table.scalar_type()));
   }
 }
 
 /// The gradient of the whole flat weights, zero where no index reached.
-void add_table_gradient(const Lookup& lookup, const at::Tensor& grad_output,
-                        const at::Tensor& gradient) {
+void add_table_gradient(const Lookup& lookup, const Tensor& grad_output, const Tensor& gradient) {
   for (const RowGradients& reached : row_gradients(lookup, grad_output)) {
     const LookupFeature& feature = lookup.features[reached.feature];
     gradient.narrow(0, feature.weights_offset, feature.rows * feature.dim)
@@ -245,14 +241,14 @@ struct NativeShape {
 };
 
 /// The first allocated tensor that looks like the flat weights; a new one where there is none.
-at::Tensor gradient_target(const Stack& stack, std::size_t first, const NativeShape& shape,
-                           const at::Tensor& weights) {
+Tensor gradient_target(const Stack& stack, std::size_t first, const NativeShape& shape,
+                       const Tensor& weights) {
   const std::size_t begin = first + shape.gradients + shape.arguments;
   for (std::size_t i = begin; i < begin + shape.allocated; ++i) {
     if (!stack[i].isTensor()) {
       continue;
     }
-    const at::Tensor& candidate = stack[i].toTensor();
+    const Tensor& candidate = stack[i].toTensor();
     if (candidate.defined() && candidate.sizes() == weights.sizes() &&
         candidate.scalar_type() == weights.scalar_type()) {
       return candidate;
@@ -261,14 +257,14 @@ at::Tensor gradient_target(const Stack& stack, std::size_t first, const NativeSh
   return {};
 }
 
-std::vector<c10::IValue> dense_backward(const Stack& stack, std::size_t first,
-                                        const NativeShape& shape, const ArgumentPlaces& places) {
+Results dense_backward(const Stack& stack, std::size_t first, const NativeShape& shape,
+                       const ArgumentPlaces& places) {
   Inputs in(stack, first + shape.gradients, places);
   const Lookup lookup = Lookup::read(in);
-  const at::Tensor target = gradient_target(stack, first, shape, lookup.weights);
-  const at::Tensor gradient = target.defined() ? target.zero_() : at::zeros_like(lookup.weights);
+  const Tensor target = gradient_target(stack, first, shape, lookup.weights);
+  const Tensor gradient = target.defined() ? target.zero_() : at::zeros_like(lookup.weights);
   add_table_gradient(lookup, stack[first].toTensor(), gradient);
-  return target.defined() ? std::vector<c10::IValue>{} : std::vector<c10::IValue>{gradient};
+  return target.defined() ? Results{} : Results{gradient};
 }
 
 constexpr std::string_view kBy = "aten::_unique2, aten::index_add_ and aten::index_copy_";
@@ -310,7 +306,7 @@ std::optional<Substitute> find_lookup_backward(std::string_view label, std::size
         Inputs settings_in(stack, arguments, settings_at);
         update_tables(Lookup::read(lookup_in), Settings::read(settings_in), stack[first].toTensor(),
                       update);
-        return std::vector<c10::IValue>{};
+        return Results{};
       });
   return found;
 }

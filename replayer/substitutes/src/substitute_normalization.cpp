@@ -17,45 +17,25 @@
 namespace understudy::replayer {
 namespace {
 
-using Results = std::vector<c10::IValue>;
-
 /// The third output of the CPU's operator is the inverse deviation, as cuDNN's saved variance is.
-Results batch_norm(Inputs& in, const Fillers& fillers, bool with_reserve) {
-  const at::Tensor input = in.tensor();
-  const at::Tensor weight = in.tensor();
-  const at::Tensor bias = in.tensor();
-  const at::Tensor running_mean = in.tensor();
-  const at::Tensor running_var = in.tensor();
-  const bool training = in.flag();
-  const double momentum = in.number();
-  const double epsilon = in.number();
+template <bool kWithReserve>
+Results batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                   const Tensor& running_mean, const Tensor& running_var, bool training,
+                   double momentum, double epsilon, const Fillers& fillers) {
   auto [output, mean, deviation] =
       at::native_batch_norm(input, maybe(weight), maybe(bias), maybe(running_mean),
                             maybe(running_var), training, momentum, epsilon);
   Results results{std::move(output), std::move(mean), std::move(deviation)};
-  if (with_reserve) {
+  if (kWithReserve) {
     constexpr std::size_t kReserve = 3;
     results.emplace_back(fillers.make(kReserve, input.device()));
   }
   return results;
 }
 
-Results cudnn_batch_norm(Inputs& in, const Fillers& fillers) {
-  return batch_norm(in, fillers, true);
-}
-Results miopen_batch_norm(Inputs& in, const Fillers& fillers) {
-  return batch_norm(in, fillers, false);
-}
-
-Results batch_norm_backward(Inputs& in, const Fillers&) {
-  const at::Tensor input = in.tensor();
-  const at::Tensor grad_output = in.tensor();
-  const at::Tensor weight = in.tensor();
-  const at::Tensor running_mean = in.tensor();
-  const at::Tensor running_var = in.tensor();
-  const at::Tensor mean = in.tensor();
-  const at::Tensor deviation = in.tensor();
-  const double epsilon = in.number();
+Results batch_norm_backward(const Tensor& input, const Tensor& grad_output, const Tensor& weight,
+                            const Tensor& running_mean, const Tensor& running_var,
+                            const Tensor& mean, const Tensor& deviation, double epsilon) {
   constexpr bool kTraining = true;  // cuDNN's backward exists for training only
   auto [grad_input, grad_weight, grad_bias] = at::native_batch_norm_backward(
       grad_output, input, maybe(weight), maybe(running_mean), maybe(running_var), maybe(mean),
@@ -66,7 +46,7 @@ Results batch_norm_backward(Inputs& in, const Fillers&) {
 // --- the parts of a synchronized batch norm ---
 
 /// All dimensions but the channels'.
-std::vector<std::int64_t> reduced(const at::Tensor& input) {
+std::vector<std::int64_t> reduced(const Tensor& input) {
   std::vector<std::int64_t> dims(static_cast<std::size_t>(input.dim()));
   std::iota(dims.begin(), dims.end(), 0);
   dims.erase(dims.begin() + 1);
@@ -74,50 +54,43 @@ std::vector<std::int64_t> reduced(const at::Tensor& input) {
 }
 
 /// A value a channel, shaped to broadcast over `input`.
-at::Tensor over(const at::Tensor& channels, const at::Tensor& input) {
+Tensor over(const Tensor& channels, const Tensor& input) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(input.dim()), 1);
   sizes[1] = channels.numel();
   return channels.reshape(sizes);
 }
 
 /// The dtype in which statistics are kept: half types' are floats.
-at::ScalarType statistics_type(const at::Tensor& input) {
+at::ScalarType statistics_type(const Tensor& input) {
   return input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-Results batch_norm_stats(Inputs& in, const Fillers&) {
-  const at::Tensor input = in.tensor();
-  const double epsilon = in.number();
+Results batch_norm_stats(const Tensor& input, double epsilon) {
   auto [variance, mean] =
       at::var_mean(input.to(statistics_type(input)), reduced(input), /*correction=*/c10::Scalar(0));
   return {std::move(mean), at::rsqrt(variance + epsilon)};
 }
 
-Results batch_norm_elemt(Inputs& in, const Fillers&) {
-  const at::Tensor input = in.tensor();
-  const at::Tensor weight = in.tensor();
-  const at::Tensor bias = in.tensor();
-  const at::Tensor mean = in.tensor();
-  const at::Tensor deviation = in.tensor();
-  const at::Tensor scale = weight.defined() ? deviation * weight : deviation;
-  const at::Tensor shift = bias.defined() ? bias - mean * scale : -mean * scale;
+Results batch_norm_elemt(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                         const Tensor& mean, const Tensor& deviation) {
+  const Tensor scale = weight.defined() ? deviation * weight : deviation;
+  const Tensor shift = bias.defined() ? bias - mean * scale : -mean * scale;
   return {at::addcmul(over(shift, input), input, over(scale, input)).to(input.scalar_type())};
 }
 
-struct Combined {
-  at::Tensor mean;
-  at::Tensor deviation;
-};
-
-Combined combine(const at::Tensor& means, const at::Tensor& deviations, const at::Tensor& counts,
-                 const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
-                 double epsilon) {
-  const at::Tensor weights = counts.to(means.scalar_type()).reshape({-1, 1});
-  const at::Tensor total = weights.sum();
-  const at::Tensor mean = (means * weights).sum(0) / total;
-  const at::Tensor variances = deviations.pow(-2) - epsilon;
-  const at::Tensor variance =
-      ((variances + means.square()) * weights).sum(0) / total - mean.square();
+/// The mean and the inverse deviation of all. Of the input only the dtype would matter.
+Results batch_norm_gather_stats(const Tensor& /*input*/, const Tensor& means,
+                                const Tensor& deviations, const Tensor& running_mean,
+                                const Tensor& running_var, double momentum, double epsilon,
+                                Tensor counts, std::int64_t count) {
+  if (!counts.defined()) {
+    counts = at::full({means.size(0)}, count, means.options());
+  }
+  const Tensor weights = counts.to(means.scalar_type()).reshape({-1, 1});
+  const Tensor total = weights.sum();
+  const Tensor mean = (means * weights).sum(0) / total;
+  const Tensor variances = deviations.pow(-2) - epsilon;
+  const Tensor variance = ((variances + means.square()) * weights).sum(0) / total - mean.square();
   if (running_mean.defined()) {
     running_mean.mul_(1 - momentum).add_(mean, momentum);
   }
@@ -127,75 +100,42 @@ Combined combine(const at::Tensor& means, const at::Tensor& deviations, const at
   return {mean, at::rsqrt(variance + epsilon)};
 }
 
-Results batch_norm_gather_stats(Inputs& in, const Fillers&) {
-  static_cast<void>(in.tensor());  // the input: only its dtype would matter
-  const at::Tensor means = in.tensor();
-  const at::Tensor deviations = in.tensor();
-  const at::Tensor running_mean = in.tensor();
-  const at::Tensor running_var = in.tensor();
-  const double momentum = in.number();
-  const double epsilon = in.number();
-  at::Tensor counts = in.tensor();
-  const std::int64_t count = in.integer();
-  if (!counts.defined()) {
-    counts = at::full({means.size(0)}, count, means.options());
-  }
-  const Combined all =
-      combine(means, deviations, counts, running_mean, running_var, momentum, epsilon);
-  return {all.mean, all.deviation};
-}
-
-Results batch_norm_backward_reduce(Inputs& in, const Fillers&) {
-  const at::Tensor grad_output = in.tensor();
-  const at::Tensor input = in.tensor();
-  const at::Tensor mean = in.tensor();
-  const at::Tensor deviation = in.tensor();
-  const bool input_wanted = in.flag();
-  const bool weight_wanted = in.flag();
-  const bool bias_wanted = in.flag();
+Results batch_norm_backward_reduce(const Tensor& grad_output, const Tensor& input,
+                                   const Tensor& mean, const Tensor& deviation, bool input_wanted,
+                                   bool weight_wanted, bool bias_wanted) {
   const at::ScalarType type = statistics_type(input);
-  const at::Tensor sum = grad_output.to(type).sum(reduced(input));
-  const at::Tensor weighted =
+  const Tensor sum = grad_output.to(type).sum(reduced(input));
+  const Tensor weighted =
       (grad_output.to(type) * (input.to(type) - over(mean, input))).sum(reduced(input));
-  return {input_wanted ? sum : at::Tensor(), input_wanted ? weighted : at::Tensor(),
-          weight_wanted ? weighted * deviation : at::Tensor(), bias_wanted ? sum : at::Tensor()};
+  return {input_wanted ? sum : Tensor(), input_wanted ? weighted : Tensor(),
+          weight_wanted ? weighted * deviation : Tensor(), bias_wanted ? sum : Tensor()};
 }
 
-Results batch_norm_backward_elemt(Inputs& in, const Fillers&) {
-  const at::Tensor grad_output = in.tensor();
-  const at::Tensor input = in.tensor();
-  const at::Tensor mean = in.tensor();
-  const at::Tensor deviation = in.tensor();
-  const at::Tensor weight = in.tensor();
-  const at::Tensor sum = in.tensor();
-  const at::Tensor weighted = in.tensor();
-  const at::Tensor counts = in.tensor();
-  const at::Tensor total = counts.sum().to(mean.scalar_type());
-  const at::Tensor slope = deviation.square() * weighted / total;
-  const at::Tensor scale = weight.defined() ? deviation * weight : deviation;
-  const at::Tensor centered = (input - over(mean, input)) * over(slope, input);
+Results batch_norm_backward_elemt(const Tensor& grad_output, const Tensor& input,
+                                  const Tensor& mean, const Tensor& deviation, const Tensor& weight,
+                                  const Tensor& sum, const Tensor& weighted, const Tensor& counts) {
+  const Tensor total = counts.sum().to(mean.scalar_type());
+  const Tensor slope = deviation.square() * weighted / total;
+  const Tensor scale = weight.defined() ? deviation * weight : deviation;
+  const Tensor centered = (input - over(mean, input)) * over(slope, input);
   return {((grad_output - over(sum / total, input) - centered) * over(scale, input))
               .to(input.scalar_type())};
 }
 
-Results rms_norm_backward(Inputs& in, const Fillers&) {
-  const at::Tensor grad_output = in.tensor();
-  const at::Tensor input = in.tensor();
-  const std::vector<std::int64_t> shape = in.integers();
-  const at::Tensor deviation = in.tensor();
-  const at::Tensor weight = in.tensor();
-  const std::vector<bool> mask = in.flags();
+Results rms_norm_backward(const Tensor& grad_output, const Tensor& input,
+                          const std::vector<std::int64_t>& shape, const Tensor& deviation,
+                          const Tensor& weight, const std::vector<bool>& mask) {
   TORCH_CHECK(mask.size() == 2, "output_mask has ", mask.size(), " elements, not 2");
   std::vector<std::int64_t> inner(shape.size());
   std::iota(inner.begin(), inner.end(), input.dim() - static_cast<std::int64_t>(shape.size()));
-  const at::Tensor normal = input * deviation;
-  const at::Tensor scaled = weight.defined() ? grad_output * weight : grad_output;
-  at::Tensor grad_input;
+  const Tensor normal = input * deviation;
+  const Tensor scaled = weight.defined() ? grad_output * weight : grad_output;
+  Tensor grad_input;
   if (mask[0]) {
-    const at::Tensor mean = (scaled * normal).mean(inner, /*keepdim=*/true);
+    const Tensor mean = (scaled * normal).mean(inner, /*keepdim=*/true);
     grad_input = ((scaled - normal * mean) * deviation).to(input.scalar_type());
   }
-  at::Tensor grad_weight;
+  Tensor grad_weight;
   if (mask[1]) {
     grad_weight = (grad_output * normal).sum_to_size(weight.sizes()).to(weight.scalar_type());
   }
@@ -210,26 +150,28 @@ constexpr std::string_view kBackwardArguments =
     "input grad_output weight running_mean? running_var? save_mean? save_var? epsilon";
 
 constexpr SubstituteRow kRows[] = {
-    {"aten::cudnn_batch_norm", kForward, kForwardArguments, cudnn_batch_norm},
-    {"aten::cudnn_batch_norm_backward", kBackward, kBackwardArguments, batch_norm_backward},
-    {"aten::miopen_batch_norm", kForward, kForwardArguments, miopen_batch_norm},
-    {"aten::miopen_batch_norm_backward", kBackward, kBackwardArguments, batch_norm_backward},
-    {"aten::batch_norm_stats", "aten::var_mean", "input eps", batch_norm_stats},
+    {"aten::cudnn_batch_norm", kForward, kForwardArguments, unpacked<batch_norm<true>>},
+    {"aten::cudnn_batch_norm_backward", kBackward, kBackwardArguments,
+     unpacked<batch_norm_backward>},
+    {"aten::miopen_batch_norm", kForward, kForwardArguments, unpacked<batch_norm<false>>},
+    {"aten::miopen_batch_norm_backward", kBackward, kBackwardArguments,
+     unpacked<batch_norm_backward>},
+    {"aten::batch_norm_stats", "aten::var_mean", "input eps", unpacked<batch_norm_stats>},
     {"aten::batch_norm_elemt", "aten::addcmul", "input weight? bias? mean invstd",
-     batch_norm_elemt},
+     unpacked<batch_norm_elemt>},
     {"aten::batch_norm_gather_stats_with_counts", "aten::sum and pointwise operators",
      "input mean invstd running_mean? running_var? momentum eps counts count?",
-     batch_norm_gather_stats},
+     unpacked<batch_norm_gather_stats>},
     {"aten::batch_norm_gather_stats", "aten::sum and pointwise operators",
      "input mean invstd running_mean? running_var? momentum eps counts? count",
-     batch_norm_gather_stats},
+     unpacked<batch_norm_gather_stats>},
     {"aten::batch_norm_backward_reduce", "aten::sum and pointwise operators",
-     "grad_out input mean invstd input_g weight_g bias_g", batch_norm_backward_reduce},
+     "grad_out input mean invstd input_g weight_g bias_g", unpacked<batch_norm_backward_reduce>},
     {"aten::batch_norm_backward_elemt", "pointwise operators",
      "grad_out input mean invstd weight? sum_dy|mean_dy sum_dy_xmu|mean_dy_xmu count",
-     batch_norm_backward_elemt},
+     unpacked<batch_norm_backward_elemt>},
     {"aten::_fused_rms_norm_backward", "aten::mean, aten::sum and pointwise operators",
-     "grad_out input normalized_shape rstd weight? output_mask", rms_norm_backward},
+     "grad_out input normalized_shape rstd weight? output_mask", unpacked<rms_norm_backward>},
 };
 
 }  // namespace

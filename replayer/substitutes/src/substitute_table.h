@@ -1,10 +1,9 @@
 #pragma once
 
-#include <ATen/core/ivalue.h>
-
 #include <span>
 #include <string_view>
-#include <vector>
+#include <tuple>
+#include <type_traits>
 
 #include "replayer/substitutes/substitutes.h"
 #include "substitute_inputs.h"
@@ -18,9 +17,33 @@ struct SubstituteRow {
   std::string_view op;
   std::string_view by;         ///< for the report
   std::string_view arguments;  ///< as ArgumentPlaces takes them, in the order `run` reads them
-  std::vector<c10::IValue> (*run)(Inputs&, const Fillers&);
+  Results (*run)(Inputs&, const Fillers&);  ///< unpacked<function>
   Rung rung = Rung::kSubstituted;
 };
+
+/// One of a function's parameters: a `const Fillers&` is what the results were recorded as, all
+/// others are read in their order.
+template <typename Parameter>
+decltype(auto) take_parameter(Inputs& in, const Fillers& fillers) {
+  using Value = std::remove_cvref_t<Parameter>;
+  if constexpr (std::is_same_v<Value, Fillers>) {
+    return (fillers);
+  } else {
+    return in.take<Value>();
+  }
+}
+
+/// `kFunction` with its parameters taken from a call's arguments: `unpacked<lstm_cell>`.
+template <auto kFunction>
+auto unpacked(Inputs& in, const Fillers& fillers) {
+  const auto call = [&]<typename Returned, typename... Parameters>(
+                        Returned (*function)(Parameters...)) {
+    // A list in braces is evaluated from the left to the right.
+    return std::apply(function, std::tuple<decltype(take_parameter<Parameters>(in, fillers))...>{
+                                    take_parameter<Parameters>(in, fillers)...});
+  };
+  return call(kFunction);
+}
 
 /// Whether `row`, as SubstituteRow::op is written, stands for the operator.
 [[nodiscard]] bool names_operator(std::string_view row, std::string_view op);
