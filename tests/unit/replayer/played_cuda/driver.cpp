@@ -191,6 +191,9 @@ int cuModuleLoadData(void** loaded, const void* image) {
   ++kept().modules;
   return kept().module_status;
 }
+int cuModuleLoadDataEx(void** loaded, const void* image, unsigned, int*, void**) {
+  return cuModuleLoadData(loaded, image);
+}
 int cuModuleLoad(void** loaded, const char* path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -260,7 +263,6 @@ ANSWERS(cuLaunchCooperativeKernel, kSuccess)
 ANSWERS(cuLinkAddData_v2, kSuccess)
 ANSWERS(cuLinkComplete, kSuccess)
 ANSWERS(cuLinkCreate_v2, kSuccess)
-ANSWERS(cuModuleLoadDataEx, kSuccess)
 ANSWERS(cuModuleUnload, kSuccess)
 ANSWERS(cuOccupancyMaxActiveBlocksPerMultiprocessor, kSuccess)
 ANSWERS(cuTensorMapEncodeTiled, kSuccess)
