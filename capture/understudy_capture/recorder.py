@@ -24,6 +24,7 @@ from .records import Records, beside, kineto, synchronize
 from .settling import Settling
 from .summary import summarize
 from .threads import can_see_all, counting_own_threads, settings
+from .triton_kernels import LAUNCHES
 
 CAPTURE_VERSION = 1
 MOST_EVENTS = 1_000_000  # in a profile, by default: some 400 MB of JSON
@@ -332,7 +333,7 @@ class Capture:
         report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
         try:
             self._records.write_profiles()
-            if graph_modules():
+            if graph_modules() or LAUNCHES.kernels or LAUNCHES.left_out:
                 self._finish_compiled()
             self.notices += of_steps(self._records.operators, self._phases.count("kineto_only"))
             if "et" in self._phases:
@@ -384,7 +385,8 @@ class Capture:
         self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
 
     def _finish_compiled(self):
-        """Keeps the sources of compiled graphs; notices steps that compiled differently."""
+        """Keeps the sources of compiled graphs and of Triton's kernels; notices steps that compiled
+        differently."""
         self.notices += of_regions(self._records.regions)
         if self.compiled_sources and "et" in self._phases:
             target = self._records.path("compiled")

@@ -12,18 +12,18 @@ import ast
 import base64
 import builtins
 import collections
-import copy
 import hashlib
 import json
 import re
 import sys
 import types
+from pathlib import Path
 
 import torch
 
 BACKEND = "triton"
-# Specialisation is the same for all of NVIDIA's GPUs.
-SPECIALISED_FOR = 80
+# Specialisation is the same for all of NVIDIA's GPUs; older ones know no clusters.
+SPECIALISED_FOR = 90
 UNPACKED = ("tensordesc", "nvTmaDesc")
 METADATA = ("num_warps", "num_ctas", "shared", "global_scratch_size", "profile_scratch_size",
             "launch_cooperative_grid", "launch_pdl", "name")
@@ -134,14 +134,17 @@ def describe(name, function, signature, constants, attributes, options):
     return {"key": hashlib.sha256(text).hexdigest()[:16], "name": name, **what, "launches": 0}
 
 
-def describe_tuned(name, tuner, config):
-    """What compiles a kernel of inductor's again, as this configuration of its tuner has it."""
-    if tuner.triton_interpret:
-        tuner = copy.copy(tuner)
-        tuner.fn = as_jit_function(tuner.fn)
+def compiled_as(tuner, config):
+    """What describe() takes behind the name, as this configuration of inductor's tuner has it."""
+    shown, tuner = tuner, object.__new__(type(tuner))  # a copy; copy.copy() asks it to be pickled
+    vars(tuner).update(vars(shown), fn=as_jit_function(shown.fn))
+    if tuner.fn.fn is None:  # compiled in another process, which sends no source
+        if getattr(tuner, "_reload_kernel", None) is None:
+            raise NotKept("a kernel whose source was not loaded again")
+        tuner.fn = tuner._reload_kernel().fn
     meta = tuner._create_compile_meta(config)
-    return describe(name, as_jit_function(tuner.fn), meta["signature"], meta["constants"],
-                    meta["configs"][0], tuner._create_compile_options(config, meta))
+    return (tuner.fn, meta["signature"], meta["constants"], meta["configs"][0],
+            tuner._create_compile_options(config, meta))
 
 
 class Launches:
@@ -158,13 +161,16 @@ class Launches:
             try:
                 kernel = make()
                 self._known[identity] = self.kernels.setdefault(kernel["key"], kernel)
-            except NotKept as why:
+            except Exception as why:  # also of a Triton or inductor of another version
                 self._known[identity] = None
-                self.left_out[str(why)] += 1
+                self.leave_out(why)
         kernel = self._known[identity]
         if kernel is not None:
             kernel["launches"] += 1
         return kernel
+
+    def leave_out(self, why):
+        self.left_out[str(why) if isinstance(why, NotKept) else f"{type(why).__name__}: {why}"] += 1
 
     def document(self):
         return {"triton": sorted(self.kernels.values(), key=lambda kernel: kernel["key"]),
@@ -226,7 +232,11 @@ class TritonLabels:
                 with torch._C._profiler._RecordFunctionFast(function.__name__, values,
                                                             {"kernel_backend": BACKEND}):
                     return run(function, *args, grid=grid, warmup=warmup, **kwargs)
-            bound, signature, constants, attributes, options = specialised(function, args, kwargs)
+            try:
+                bound, signature, constants, attributes, options = specialised(function, args, kwargs)
+            except Exception as why:  # of a Triton of another version; the launch goes on
+                self._launches.leave_out(why)
+                return run(function, *args, grid=grid, warmup=warmup, **kwargs)
             passed = [name for name, kind in signature.items() if kind != "constexpr"]
             blocks = grid(bound) if callable(grid) else grid
             identity = (id(function), str(signature), str(constants), str(attributes), str(options))
@@ -239,7 +249,7 @@ class TritonLabels:
             with self._label(function.__name__, kernel, [bound[name] for name in passed], roles,
                              whole_grid(blocks), {}):
                 binary = run(function, *args, grid=grid, warmup=warmup, **kwargs)
-            keep_binary(kernel, binary)
+            keep_binary(kernel, *binary_of(binary))
             return binary
         return labelled
 
@@ -254,13 +264,14 @@ class TritonLabels:
                 return run(tuner, *args, stream=stream, benchmark_run=benchmark_run, **kwargs)
             signature = tuner.triton_meta["signature"]
             _, blocks = tuner._interpret_args_grid(args, config)
-            names = [name for name in signature if name not in config.kwargs]
-            passed = [(name, value) for name, value in zip(names, args)
-                      if signature[name] != "constexpr"]
+            passed = [(name, value) for name, value in zip(argument_names(tuner, config), args)
+                      if signature.get(name, "constexpr") != "constexpr"]
             name = tuner.inductor_meta.get("kernel_name", "triton kernel")  # as inductor calls it
-            kernel = self._launches.kernel((id(tuner), str(config)),
-                                           lambda: describe_tuned(name, tuner, config))
-            roles = [inductor_role(argument, signature[argument], tuner) for argument, _ in passed]
+            identity = (id(tuner), str(config))
+            kernel = self._launches.kernel(identity,
+                                           lambda: describe(name, *compiled_as(tuner, config)))
+            written = mutated_by_tuned(tuner, config, identity)
+            roles = [inductor_role(argument, signature[argument], written) for argument, _ in passed]
             extra = {} if tuner.triton_interpret else \
                 tuner.get_profiler_kwargs(stream, tuner.launchers[0])
             profiler = torch.autograd.profiler
@@ -274,10 +285,18 @@ class TritonLabels:
                 finally:
                     profiler._is_profiler_enabled = enabled
                     self._in_inductor = False
-            if not tuner.triton_interpret and len(tuner.compile_results) == 1:
-                keep_binary(kernel, tuner.compile_results[0].kernel)
+            if kernel is not None and "cubin" not in kernel and not tuner.triton_interpret:
+                keep_binary(kernel, *tuned_binary(tuner))
             return result
         return labelled
+
+
+def argument_names(tuner, config):
+    """What a launch of inductor's passes, in order: all but the constants that are declared so."""
+    function = as_jit_function(tuner.fn)
+    known = {*config.kwargs, *tuner.triton_meta.get("constants", ()), "num_warps", "num_stages"}
+    declared = {parameter.name for parameter in function.params if parameter.is_constexpr}
+    return [name for name in function.arg_names if name not in known or name not in declared]
 
 
 def whole_grid(blocks):
@@ -285,14 +304,23 @@ def whole_grid(blocks):
     return [int(count) for count in (*blocks, 1, 1)[:3]]
 
 
-def inductor_role(name, kind, tuner):
-    """Inductor names a kernel's arguments by what they are."""
+def inductor_role(name, kind, written):
+    """Inductor names its kernels' arguments by what they are."""
     if kind[0] != "*":
         return "-"
-    if name.startswith(("in_out_ptr", "ws_ptr")) or \
-            name in (getattr(tuner, "mutated_arg_names", None) or ()):
+    if name.startswith(("in_out_ptr", "ws_ptr")) or name in written:
         return "rw"
     return "w" if name.startswith("out_ptr") else "r"
+
+
+def mutated_by_tuned(tuner, config, identity):
+    """What a kernel writes beside what its arguments' names say; of a user's own they say nothing."""
+    if not getattr(tuner, "custom_kernel", False):
+        return getattr(tuner, "mutated_arg_names", None) or ()
+    try:
+        return mutated(*compiled_as(tuner, config)[:4], identity)
+    except Exception:  # as where it is described, which counts it
+        return [name for name, kind in tuner.triton_meta["signature"].items() if kind[0] == "*"]
 
 
 def specialised(function, args, kwargs):
@@ -355,13 +383,35 @@ def _stored(function, signature, constants, attributes, pointers):
             if is_written and argument in pointers]
 
 
-def keep_binary(kernel, binary):
-    """Beside what compiles it, the machine code that ran here."""
-    cubin = (getattr(binary, "asm", None) or {}).get("cubin")
+def keep_binary(kernel, cubin, metadata):
+    """Beside what compiles it, the machine code that ran here. `metadata` is Triton's."""
     if kernel is None or "cubin" in kernel or not isinstance(cubin, bytes):
         return
-    metadata = binary.metadata
-    kernel["architecture"] = f"sm_{metadata.target.arch}"
-    kernel["metadata"] = {field: getattr(metadata, field) for field in METADATA
-                          if hasattr(metadata, field)}
+    target = metadata["target"]
+    kernel["architecture"] = f"sm_{target['arch'] if isinstance(target, dict) else target.arch}"
+    kernel["metadata"] = {field: metadata[field] for field in METADATA if field in metadata}
     kernel["cubin"] = base64.b64encode(cubin).decode()
+
+
+def binary_of(compiled):
+    """Machine code and metadata of a kernel that Triton compiled and still holds."""
+    asm, metadata = getattr(compiled, "asm", None) or {}, getattr(compiled, "metadata", None)
+    return asm.get("cubin"), metadata._asdict() if metadata is not None else {}
+
+
+def tuned_binary(tuner):
+    """The same of the configuration that a tuner of inductor's launches. Where inductor launches it
+    by itself ("statically"), it has let go of them: they lie in Triton's cache."""
+    launcher, = tuner.launchers
+    result = next((result for result in tuner.compile_results if result.config is launcher.config),
+                  None)
+    if not getattr(launcher, "_is_static", False):
+        return binary_of(result and result.kernel)
+    from torch._inductor.runtime.runtime_utils import triton_cache_dir
+    folder = Path(triton_cache_dir(tuner.triton_meta.get("device", 0))) / launcher.cache_hash
+    name = result.kernel.name if result else tuner.fn.__name__
+    try:
+        return ((folder / f"{name}.cubin").read_bytes(),
+                json.loads((folder / f"{name}.json").read_text(encoding="utf-8")))
+    except OSError:  # a cache that was cleared
+        return None, {}

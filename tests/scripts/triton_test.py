@@ -4,6 +4,7 @@ Triton's interpreter runs the kernels on the CPU (TRITON_INTERPRET=1), in a proc
 file with a folder as its argument. A launcher that launches nothing stands in for a GPU's.
 """
 
+import collections
 import gzip
 import json
 import os
@@ -46,6 +47,11 @@ def scale(x_ptr, y_ptr, n, one, bias, BLOCK: tl.constexpr):
 @triton.jit
 def of_a_table(x_ptr):
     tl.store(x_ptr, TABLE[0])
+
+
+def named_tuple(**fields):
+    """As Triton holds metadata."""
+    return collections.namedtuple("Metadata", fields)(**fields)
 
 
 def launch_scale(x, y):
@@ -167,7 +173,7 @@ class LaunchTest(unittest.TestCase):
         self.calls = []
         cubin = types.SimpleNamespace(
             asm={"cubin": b"\x7fELFcode"},
-            metadata=types.SimpleNamespace(
+            metadata=named_tuple(
                 target=types.SimpleNamespace(arch=90), num_warps=2, num_ctas=1, shared=64,
                 global_scratch_size=0, profile_scratch_size=0, launch_cooperative_grid=False,
                 launch_pdl=False, name="scale"))
@@ -221,6 +227,23 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(self.launches.document(), {
             "triton": [], "triton_left_out": {"a global TABLE of type list": 1}})
         self.assertEqual(len(self.calls), 1)
+
+    def test_a_kernel_for_newer_gpus_alone_is_kept(self):
+        x = torch.zeros(ELEMENTS)
+        with triton_kernels.TritonLabels(launches=self.launches):
+            scale[(1,)](x, x, ELEMENTS, 1, 0.5, BLOCK=128, num_ctas=2)
+        kernel, = self.launches.document()["triton"]
+        self.assertEqual(kernel["options"]["num_ctas"], 2)
+
+    def test_what_cannot_be_described_is_launched_and_counted(self):
+        with triton_kernels.TritonLabels(launches=self.launches):
+            launch = triton_kernels.SPECIALISED_FOR
+            self.addCleanup(setattr, triton_kernels, "SPECIALISED_FOR", launch)
+            triton_kernels.SPECIALISED_FOR = 80
+            scale[(1,)](torch.zeros(1), torch.zeros(1), 1, 1, 0.5, BLOCK=128, num_ctas=2)
+        (why, count), = self.launches.document()["triton_left_out"].items()
+        self.assertTrue(why.startswith("ValueError: num_ctas > 1 requires"), why)
+        self.assertEqual((count, len(self.calls)), (1, 1))
 
     def test_the_same_kernel_has_the_same_key(self):
         self.launch()

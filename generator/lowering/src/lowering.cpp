@@ -118,6 +118,9 @@ class Lowering {
       instruction.args.push_back(is_kernel ? read_of_kernel(index, value, reads, into)
                                            : read_value(value, reads, into));
     }
+    if (is_kernel) {
+      drop_stream(instruction);
+    }
     if (!selected_.is_open[index] && body_can_stand_for(index)) {
       instruction.body = lower_body(node);
     }
@@ -132,6 +135,18 @@ class Lowering {
       }
     }
     into.push_back(std::move(instruction));
+  }
+
+  /// PyTorch's observer puts the stream of what inductor launches behind the text of the launch.
+  static void drop_stream(Instruction& kernel) {
+    if (kernel.args.empty() || !std::holds_alternative<std::int64_t>(kernel.args.back().value)) {
+      return;
+    }
+    const Argument stream = std::move(kernel.args.back());
+    kernel.args.pop_back();
+    if (!et_schema::launch_of(kernel)) {
+      kernel.args.push_back(stream);
+    }
   }
 
   /// An argument of a kernel; memory that was allocated for the kernel is undefined there.
