@@ -85,7 +85,10 @@ class Gradients {
     }
   }
 
-  /// Parameters with the gradients that were kept for them.
+  /// A gradient was kept, of which no node tells whose it is.
+  void keep_of_unknown(SeenIndex gradient) { parameters_.emplace_back(kNotSeen, gradient); }
+
+  /// Parameters with the gradients that were kept for them; kNotSeen where that is not known.
   [[nodiscard]] const std::vector<std::pair<SeenIndex, SeenIndex>>& parameters() const {
     return parameters_;
   }

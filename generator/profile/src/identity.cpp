@@ -53,9 +53,9 @@ enum class InNode : std::uint8_t {
 }  // namespace
 
 bool is_parameter_name(std::string_view argument) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "weight", "bias", "running_mean",   "running_var",
-      "w_ih",   "w_hh", "in_proj_weight", "out_proj_weight"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "weight", "bias",           "running_mean",    "running_var", "w_ih",
+      "w_hh",   "in_proj_weight", "out_proj_weight", "offsets"};
   return std::ranges::find(kNames, argument) != kNames.end();
 }
 
@@ -303,8 +303,9 @@ Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const
     const bool is_promised = tensor.promised > 0;
     // A parameter of a name is another one each time; so are the counters of modules.
     const bool is_old = storage.is_external || is_read;
-    const bool is_counter = storage.is_external && !tensor.written_by.empty() &&
-                            (!wanted.is_written || tensor.written_by == wanted.op);
+    const bool is_counter =
+        storage.is_external && (tensor.sizes.empty() || tensor.written_by == "aten::zero_") &&
+        !tensor.written_by.empty() && (!wanted.is_written || tensor.written_by == wanted.op);
     const bool is_another = (is_parameter && is_old && !is_promised) || is_counter;
     // What an operator returns for its own node alone, as statistics, has no other reader.
     const bool is_its_makers = tensor.place > 0 && autograd_.frees(tensor.maker, storage.freed_ns);

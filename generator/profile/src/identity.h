@@ -111,7 +111,8 @@ class Identity {
   Gradients& gradients_;
 };
 
-/// Arguments that modules hold: "weight", "bias", "running_mean", ….
+/// Arguments that each call has of its own: what modules hold, "weight", "running_mean", …, and the
+/// "offsets" of bags.
 [[nodiscard]] bool is_parameter_name(std::string_view argument);
 
 }  // namespace understudy::generator

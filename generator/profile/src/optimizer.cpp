@@ -34,15 +34,43 @@ void OptimizerStep::begin() {
   left_.clear();
   turns_.clear();
   last_ = kNotSeen;
-  for (const auto& [tensor, gradient] : gradients_.parameters()) {
+  const auto add = [&](SeenIndex tensor, SeenIndex gradient) {
     const auto known = std::ranges::find(left_, tensor, &Parameter::tensor);
     if (known == left_.end()) {
       left_.push_back({tensor, gradient});
     } else {
       known->gradient = gradient;
     }
+  };
+  for (const auto& [tensor, gradient] : gradients_.parameters()) {
+    if (tensor != kNotSeen) {
+      add(tensor, gradient);
+    }
+  }
+  // The backward pass goes through the parameters from the last to the first.
+  for (auto at = gradients_.parameters().rbegin(); at != gradients_.parameters().rend(); ++at) {
+    const SeenIndex tensor =
+        at->first == kNotSeen ? first_unknown(tensors_[at->second].sizes) : kNotSeen;
+    if (tensor != kNotSeen) {
+      add(tensor, at->second);
+    }
   }
   std::ranges::sort(left_, {}, &Parameter::tensor);
+}
+
+/// The first tensor from before the profile that could be a parameter and is not known as one.
+SeenIndex OptimizerStep::first_unknown(std::span<const std::int64_t> sizes) const {
+  for (const SeenIndex index : tensors_.of_sizes(sizes)) {
+    const SeenTensor& tensor = tensors_[index];
+    if (tensors_.storage_of(index).is_external && tensor.is_visible && !tensor.in_backward &&
+        tensor.used != 0 && std::ranges::find(left_, index, &Parameter::tensor) == left_.end() &&
+        std::ranges::find(gradients_.parameters(), index,
+                          &std::pair<SeenIndex, SeenIndex>::second) ==
+            gradients_.parameters().end()) {
+      return index;
+    }
+  }
+  return kNotSeen;
 }
 
 /// The one that is next, or together with the last one, of those of these sizes.

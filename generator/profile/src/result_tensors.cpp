@@ -66,6 +66,7 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
       storage.is_external = false;
       claim(call, number, storage);
     }
+    handed_on.born = moment_;  // all results of a call are of one age
     return made;
   }
   const std::int64_t bytes =
@@ -99,6 +100,7 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
   const std::int64_t end_ns = host_.events[call.event].end_ns;
   SeenIndex best = kNotSeen;
   int best_likeness = -1;
+  int later = later_of_size(call, result.place);
   for (std::size_t i = frame.made.size(); i-- > 0;) {
     const SeenIndex index = frame.made[i];
     const SeenTensor& made = tensors_[index];
@@ -110,7 +112,10 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
                                 : !is_input(frame, made.storage) && storage.freed_ns >= end_ns);
     const int likeness = (std::ranges::equal(made.strides, result.strides) ? 2 : 0) +
                          (made.place == result.place ? 1 : 0);
-    if (is_it && likeness > best_likeness) {
+    // The newest are the last results.
+    const bool is_better = likeness > best_likeness || (likeness == best_likeness && later > 0);
+    if (is_it && is_better && index != best) {
+      later -= likeness == best_likeness ? 1 : 0;
       best = index;
       best_likeness = likeness;
     }

@@ -85,6 +85,11 @@ class Walk {
         call.role_of[0].is_written) {
       gradients_.keep_in(frame.inputs[0]);
     }
+    if (frame.keeps_gradient && frame.inputs.size() == 1 &&
+        (gradients_.parameters().empty() ||
+         gradients_.parameters().back().second != frame.inputs[0])) {
+      gradients_.keep_of_unknown(frame.inputs[0]);
+    }
     note_inputs(call, frame, open);
     open.push_back(std::move(frame));
   }
