@@ -18,10 +18,6 @@ using et_schema::Profile;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
-
-constexpr std::string_view kKeepsGradient = "torch::autograd::AccumulateGrad";
-
 bool has_same_types(const KinetoEvent& a, const KinetoEvent& b) {
   return std::ranges::equal(a.arguments, b.arguments, {}, &KinetoArgument::type,
                             &KinetoArgument::type);

@@ -15,6 +15,11 @@
 
 namespace understudy::generator {
 
+/// The label that autograd's engine puts around a node of the backward pass, before its name.
+inline constexpr std::string_view kEvaluation = "autograd::engine::evaluate_function: ";
+/// The node that keeps a parameter's gradient.
+inline constexpr std::string_view kKeepsGradient = "torch::autograd::AccumulateGrad";
+
 /// What a tensor is to a call.
 struct TensorRole {
   std::string_view name;    ///< in the schema; empty without one

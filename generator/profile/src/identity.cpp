@@ -29,128 +29,300 @@ class Best {
   int count_ = 0;
 };
 
-bool contains(std::span<const SeenIndex> list, SeenIndex index) {
-  return std::ranges::find(list, index) != list.end();
+/// Positions in the order of birth, the newest first.
+std::int64_t newest_first(const SeenTensor& tensor) {
+  return -static_cast<std::int64_t>(tensor.born);
 }
+
+/// How well a tensor fits an argument inside of a node of the backward pass; the smallest is best.
+enum class InNode : std::uint8_t {
+  kNamedGradient,  ///< "grad_output" of a …_backward operator
+  kNamedSaved,     ///< an argument of that name of the forward operator
+  kMade,           ///< by the node, and not read yet
+  kGradient,       ///< of the node
+  kFreedHere,      ///< saved for this node
+  kSaved,
+  kSecondGradient,  ///< made of gradients, where another argument is as well
+  kSavedForView,    ///< saved, where a view of the gradient is wanted
+  kUnlikelyGradient,
+  kLeaving,  ///< made, and all that there is to give for an argument of the forward operator
+  kMadeAndRead,
+  kSavedAndRead
+};
 
 }  // namespace
 
 bool is_parameter_name(std::string_view argument) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "weight", "bias", "running_mean",   "running_var",
-      "w_ih",   "w_hh", "in_proj_weight", "out_proj_weight"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "weight", "bias",           "running_mean",    "running_var", "w_ih",
+      "w_hh",   "in_proj_weight", "out_proj_weight", "offsets"};
   return std::ranges::find(kNames, argument) != kNames.end();
 }
 
-bool Identity::can_be(const Wanted& wanted, SeenIndex index, std::int64_t now_ns) const {
+bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
-  const auto is_same = [](std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
-    return std::ranges::equal(a, b);
-  };
   return (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
-         is_same(wanted.sizes, tensor.sizes) &&
+         std::ranges::equal(wanted.sizes, tensor.sizes) &&
          (wanted.strides.size() != wanted.sizes.size() ||
-          is_same(wanted.strides, tensor.strides)) &&
-         tensors_.storage_of(index).freed_ns > now_ns;
+          std::ranges::equal(wanted.strides, tensor.strides)) &&
+         tensors_.storage_of(index).freed_ns > wanted.begin_ns;
 }
 
-Identity::Choice Identity::find_gradient(const Wanted& wanted, std::span<const SeenIndex> taken,
-                                         std::int64_t now_ns) const {
-  using Key = std::tuple<bool, bool, std::int64_t>;
-  Best<Key> best;
+Identity::Choice Identity::find(const Wanted& wanted, Frames frames, Taken taken) const {
+  const bool in_backward = !frames.empty() && frames.back().is_backward;
+  if (wanted.call->recorded.schema.empty() && (wanted.call->is_backward || in_backward)) {
+    return find_gradient(wanted, frames, taken);
+  }
+  if (std::ranges::any_of(frames, &Frame::is_operator)) {
+    return find_in_operator(wanted, frames, taken);
+  }
+  if (wanted.is_written && frames.size() > 1 && frames.back().keeps_gradient) {
+    return find_kept(wanted);
+  }
+  if (std::ranges::any_of(frames, [](const Frame& frame) { return frame.node.has_value(); })) {
+    const Choice choice = find_in_node(wanted, frames, taken);
+    if (choice.tensor != kNotSeen) {
+      return choice;
+    }
+  }
+  return !frames.empty() && (in_backward || frames.back().is_optimizer)
+             ? find_in_step(wanted, frames, taken)
+             : find_forward(wanted, taken);
+}
+
+Identity::Choice Identity::find_gradient(const Wanted& wanted, Frames frames, Taken taken) const {
+  const auto fits = [&](SeenIndex index) {
+    return can_be(wanted, index) && !contains(taken, index);
+  };
+  SeenIndex waiting = kNotSeen;
+  if (wanted.op == kKeepsGradient) {
+    waiting = gradients_.take_parameters(fits);
+  } else if (!frames.empty() && frames.back().node) {
+    waiting = gradients_.take(frames.back().node->results, fits);
+  }
+  if (waiting != kNotSeen) {
+    return {waiting, Told::kMade};
+  }
+  Best<std::tuple<bool, bool, std::int64_t>> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
     const SeenTensor& tensor = tensors_[index];
-    if (tensor.in_backward && tensor.is_visible && can_be(wanted, index, now_ns)) {
-      best.offer(index, {contains(taken, index), tensor.used != 0,
-                         -static_cast<std::int64_t>(tensor.born)});
+    if (tensor.is_visible && can_be(wanted, index)) {
+      best.offer(index, {contains(taken, index), tensor.used != 0, newest_first(tensor)});
     }
   }
   return best.choice();
 }
 
-Identity::Choice Identity::find(const Wanted& wanted, std::span<const Frame> frames,
-                                std::span<const SeenIndex> taken, std::int64_t now_ns,
-                                std::int64_t end_ns) const {
-  if (wanted.is_gradient) {
-    const Choice choice = find_gradient(wanted, taken, now_ns);
-    if (choice.tensor != kNotSeen) {
-      return choice;
-    }
-  }
-  // Inside of an operator, or of a node of the backward pass: its own tensors.
-  using ScopeKey = std::tuple<bool, int, std::int64_t>;
-  const auto frame = std::find_if(frames.rbegin(), frames.rend(), [](const Frame& around) {
-    return around.is_operator || around.saved != nullptr;
-  });
-  if (frame != frames.rend()) {
-    Best<ScopeKey> best;
-    const auto offer = [&](std::span<const SeenIndex> list, int unread, int read, bool newest) {
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        if (can_be(wanted, list[i], now_ns)) {
-          const bool is_read = tensors_[list[i]].used > frame->begun;
-          const auto place = static_cast<std::int64_t>(i);
-          best.offer(list[i],
-                     {contains(taken, list[i]), is_read ? read : unread, newest ? -place : place});
-        }
-      }
-    };
-    for (auto open = frames.rbegin(); open != frame + 1; ++open) {
-      offer(open->made, 1, 3, true);
-      // Each gradient of a product is made from the node's own, not from another.
-      offer(open->inputs, open->is_product ? 0 : 2, open->is_product ? 0 : 4, false);
-    }
-    if (frame->saved != nullptr) {
-      for (std::size_t i = 0; i < frame->saved->size(); ++i) {
-        const Saved& saved = (*frame->saved)[i];
-        const bool is_argument = !wanted.argument.empty() && saved.argument == wanted.argument;
-        if (can_be(wanted, saved.tensor, now_ns)) {
-          best.offer(saved.tensor, {contains(taken, saved.tensor), is_argument ? -1 : 2,
-                                    static_cast<std::int64_t>(i)});
-        }
-      }
-    }
-    const Choice choice = best.choice();
-    if (choice.tensor != kNotSeen || frame->is_operator) {
-      return choice;
-    }
-  }
-  const bool in_backward = !frames.empty() && frames.back().is_backward;
-  const bool in_optimizer = !frames.empty() && frames.back().is_optimizer;
-  const bool is_parameter = !in_backward && is_parameter_name(wanted.argument);
-  using Key = std::tuple<bool, int, std::int64_t, int, std::int64_t>;
-  Best<Key> best;
+/// Gradients that were set to zero before, in the order of the parameters.
+Identity::Choice Identity::find_kept(const Wanted& wanted) const {
+  Best<std::int64_t> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
     const SeenTensor& tensor = tensors_[index];
-    if (!tensor.is_visible || !can_be(wanted, index, now_ns)) {
+    if (tensors_.storage_of(index).is_external && tensor.written_by == "aten::zero_" &&
+        can_be(wanted, index)) {
+      best.offer(index, newest_first(tensor));
+    }
+  }
+  return best.choice();
+}
+
+Identity::Choice Identity::find_in_operator(const Wanted& wanted, Frames frames,
+                                            Taken taken) const {
+  const auto around = std::find_if(frames.rbegin(), frames.rend(),
+                                   [](const Frame& frame) { return frame.is_operator; });
+  Best<std::tuple<bool, int, std::int64_t>> best;
+  const auto offer = [&](std::span<const SeenIndex> list, int rank, bool newest) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (can_be(wanted, list[i])) {
+        const bool is_read = tensors_[list[i]].used > around->begun;
+        const auto place = static_cast<std::int64_t>(i);
+        best.offer(list[i],
+                   {contains(taken, list[i]), is_read ? rank + 2 : rank, newest ? -place : place});
+      }
+    }
+  };
+  for (auto open = frames.rbegin(); open != around + 1; ++open) {
+    offer(open->made, 1, true);
+    offer(open->inputs, 2, false);
+  }
+  return best.choice();
+}
+
+bool Identity::is_last_of_its_sizes(SeenIndex index, const Frame& node, HostIndex call) const {
+  const SeenTensor& tensor = tensors_[index];
+  const auto has_sizes = [&](std::span<const std::int64_t> sizes) {
+    return std::ranges::equal(sizes, tensor.sizes);
+  };
+  return std::ranges::any_of(node.node->receivers,
+                             [&](const Gradients::Receiver& receiver) {
+                               return has_sizes(tensors_[receiver.tensor].sizes);
+                             }) &&
+         std::ranges::none_of(node.node->calls, [&](HostIndex other) {
+           return other >= call && host_.events[other].parent != node.event &&
+                  std::ranges::any_of(calls_[other].told.tensors, has_sizes, &ResultTensor::sizes);
+         });
+}
+
+std::optional<bool> Identity::view_is_of_gradient(const Call& view,
+                                                  const BackwardNode& node) const {
+  if (view.recorded.tensors.size() != 1 || view.told.tensors.size() != 1 ||
+      view.told.tensors[0].storage_of < 0) {
+    return {};
+  }
+  const ResultTensor& result = view.told.tensors[0];
+  for (auto at = std::ranges::find(node.calls, view.event); at != node.calls.end(); ++at) {
+    const std::vector<et_schema::Tensor*>& read = calls_[*at].recorded.tensors;
+    const auto reader = std::ranges::find_if(read, [&](const et_schema::Tensor* tensor) {
+      return *at != view.event && std::ranges::equal(tensor->sizes, result.sizes) &&
+             std::ranges::equal(tensor->strides, result.strides);
+    });
+    if (reader == read.end() || read.size() < 2) {
+      continue;
+    }
+    // gradient × saved′, saved′ × gradient, or the transpose of gradient′ × saved.
+    const auto next = at + 1;
+    return reader == read.begin() && next != node.calls.end() &&
+           calls_[*next].recorded.schema == view.recorded.schema &&
+           calls_[*at].told.tensors.size() == 1 &&
+           std::ranges::equal(calls_[*next].recorded.tensors[0]->sizes,
+                              calls_[*at].told.tensors[0].sizes);
+  }
+  return {};
+}
+
+Identity::Choice Identity::find_in_node(const Wanted& wanted, Frames frames, Taken taken) const {
+  const auto around = std::find_if(frames.rbegin(), frames.rend(),
+                                   [](const Frame& frame) { return frame.node.has_value(); });
+  const BackwardNode& node = *around->node;
+  const bool is_first = taken.empty();
+  const bool adds = wanted.op == "aten::add" || wanted.op == "aten::add_";
+  if (adds && is_first && &*around == &frames.back()) {
+    const SeenIndex waiting = gradients_.to_add_to(
+        node.receivers, [&](SeenIndex index) { return can_be(wanted, index); });
+    if (waiting != kNotSeen) {
+      return {waiting, Told::kMade};
+    }
+  }
+  const auto is_of_gradient = [&](SeenIndex index) {
+    return tensors_[index].gradient_in == around->begun;
+  };
+  const auto shares_storage = [&](SeenIndex index) {
+    return std::ranges::any_of(
+        taken, [&](SeenIndex other) { return tensors_[other].storage == tensors_[index].storage; });
+  };
+  const bool is_formula = wanted.op.find("backward") != std::string_view::npos;
+  const bool has_gradient = std::ranges::any_of(taken, is_of_gradient);
+  const bool is_sum = adds || wanted.op == "aten::sub" || wanted.op == "aten::sub_";
+  const std::optional<bool> views_gradient =
+      is_formula ? std::nullopt : view_is_of_gradient(*wanted.call, node);
+  Best<std::tuple<bool, InNode, std::int64_t>> best;
+  const auto is_read = [&](SeenIndex index) { return tensors_[index].used > around->begun; };
+  for (auto open = frames.rbegin(); open != around + 1; ++open) {
+    for (const SeenIndex made : open->made) {
+      if (can_be(wanted, made)) {
+        const bool is_leaving = !(adds && &*around == &frames.back()) &&
+                                is_last_of_its_sizes(made, *around, wanted.call->event);
+        const InNode rank = is_read(made) ? InNode::kMadeAndRead
+                            : is_leaving  ? InNode::kLeaving
+                            : is_formula  ? (is_first ? InNode::kMade : InNode::kSaved)
+                            : has_gradient && is_of_gradient(made) && !is_sum
+                                ? InNode::kSecondGradient
+                                : InNode::kMade;
+        best.offer(made, {contains(taken, made), rank, newest_first(tensors_[made])});
+      }
+    }
+  }
+  for (std::size_t i = 0; i < node.incoming.size(); ++i) {
+    const SeenIndex index = node.incoming[i];
+    if (can_be(wanted, index)) {
+      const bool is_likely = is_formula ? wanted.argument.starts_with("grad")
+                                        : views_gradient != false && !has_gradient;
+      const InNode rank = !is_likely   ? InNode::kUnlikelyGradient
+                          : is_formula ? InNode::kNamedGradient
+                                       : InNode::kGradient;
+      best.offer(index, {contains(taken, index) || shares_storage(index), rank,
+                         static_cast<std::int64_t>(i)});
+    }
+  }
+  for (std::size_t i = 0; node.saved != nullptr && i < node.saved->size(); ++i) {
+    const Saved& saved = (*node.saved)[i];
+    if (can_be(wanted, saved.tensor)) {
+      const bool has_name = is_formula && !wanted.argument.empty() &&
+                            wanted.argument == saved.argument && wanted.argument != "self";
+      const bool is_freed_here =
+          autograd_.frees(node.forward, tensors_.storage_of(saved.tensor).freed_ns);
+      const InNode rank = has_name                 ? InNode::kNamedSaved
+                          : is_read(saved.tensor)  ? InNode::kSavedAndRead
+                          : views_gradient == true ? InNode::kSavedForView
+                          : is_freed_here          ? InNode::kFreedHere
+                                                   : InNode::kSaved;
+      best.offer(saved.tensor, {contains(taken, saved.tensor), rank, static_cast<std::int64_t>(i)});
+    }
+  }
+  return best.choice();
+}
+
+Identity::Choice Identity::find_in_step(const Wanted& wanted, Frames frames, Taken taken) const {
+  Best<std::tuple<bool, int, bool, bool, std::int64_t>> best;
+  for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
+    const SeenTensor& tensor = tensors_[index];
+    if (!tensor.is_visible || !can_be(wanted, index)) {
       continue;
     }
     const SeenStorage& storage = tensors_.storage_of(index);
-    const bool is_read = tensor.used != 0;
-    if (is_parameter && (storage.is_external || is_read)) {
-      continue;
-    }
-    const auto born = static_cast<std::int64_t>(tensor.born);
     const bool is_taken = contains(taken, index);
-    if (in_optimizer) {
-      // Each parameter in the order of the forward pass, its gradient in that of the backward one.
+    if (frames.back().is_optimizer) {
       const bool is_done = tensor.used > frames.back().begun;
-      const int kind =
-          wanted.is_written ? (storage.is_external ? 0 : 1) : (tensor.in_backward ? 0 : 1);
-      best.offer(index, {is_taken, kind, is_done ? 1 : 0, 0, wanted.is_written ? born : -born});
-      continue;
-    }
-    if (in_backward) {
+      const bool is_likely = wanted.is_written ? storage.is_external : tensor.in_backward;
+      best.offer(index, {is_taken, is_likely ? 0 : 1, is_done, false,
+                         wanted.is_written ? -newest_first(tensor) : newest_first(tensor)});
+    } else {
+      const bool is_read = tensor.used != 0;
       best.offer(index, {is_taken,
-                         tensor.in_backward && !is_read ? 0
-                         : tensor.in_backward           ? 1
-                                                        : 2,
-                         storage.freed_ns <= end_ns ? 0 : 1, is_read ? 1 : 0, -born});
+                         !tensor.in_backward ? 2
+                         : is_read           ? 1
+                                             : 0,
+                         storage.freed_ns > wanted.call->next_ns, is_read, newest_first(tensor)});
+    }
+  }
+  return best.choice();
+}
+
+Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const {
+  const bool is_parameter = is_parameter_name(wanted.argument);
+  Best<std::tuple<bool, int, std::int64_t, std::int64_t>> best;
+  for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
+    const SeenTensor& tensor = tensors_[index];
+    if (!tensor.is_visible || !can_be(wanted, index)) {
       continue;
     }
-    const bool dies = storage.freed_ns <= end_ns;
-    const std::int64_t freed_ns = storage.freed_ns < backward_ns_ ? storage.freed_ns : kLatestNs;
-    const int read = !is_read ? 0 : tensor.maker == wanted.op ? 1 : 2;
-    best.offer(index, {is_taken, dies ? 0 : 1, dies ? 0 : freed_ns, read, -born});
+    const SeenStorage& storage = tensors_.storage_of(index);
+    const bool is_freed_by_it = storage.freed_ns <= wanted.call->next_ns ||
+                                autograd_.frees(wanted.call->event, storage.freed_ns);
+    const bool is_read = tensor.used != 0;
+    const bool is_promised = tensor.promised > 0;
+    // A parameter of a name is another one each time; so are the counters of modules.
+    const bool is_old = storage.is_external || is_read;
+    const bool is_counter =
+        storage.is_external && (tensor.sizes.empty() || tensor.written_by == "aten::zero_") &&
+        !tensor.written_by.empty() && (!wanted.is_written || tensor.written_by == wanted.op);
+    const bool is_another = (is_parameter && is_old && !is_promised) || is_counter;
+    // What an operator returns for its own node alone, as statistics, has no other reader.
+    const bool is_its_makers = tensor.place > 0 && autograd_.frees(tensor.maker, storage.freed_ns);
+    if (!is_freed_by_it && (is_another || is_its_makers)) {
+      continue;
+    }
+    const int grade = is_freed_by_it              ? 0
+                      : !is_read                  ? 1
+                      : is_promised               ? 2
+                      : !tensor.is_differentiated ? 3
+                                                  : 4;
+    const std::int64_t freed_ns =
+        storage.freed_ns < autograd_.begin_ns() ? storage.freed_ns : kLatestNs;
+    best.offer(index,
+               {contains(taken, index), grade, freed_ns,
+                is_promised && storage.is_external ? static_cast<std::int64_t>(tensor.promised_at)
+                                                   : newest_first(tensor)});
   }
   return best.choice();
 }

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "autograd.h"
+#include "gradients.h"
 #include "tensors.h"
 
 namespace understudy::generator {
@@ -14,6 +18,19 @@ struct Saved {
   std::string_view argument;  ///< in the schema; empty of results, and of what children made
 };
 
+/// A node of the backward pass, as far as it has run.
+struct BackwardNode {
+  HostIndex forward = kNoEvent;                ///< the operator that it goes back through
+  std::vector<Gradients::Receiver> receivers;  ///< the arguments of that operator
+  std::span<const SeenIndex> results;          ///< of that operator
+  const std::vector<Saved>* saved = nullptr;   ///< what that operator had
+  std::vector<HostIndex> calls;                ///< the node's operators, without those in operators
+  std::vector<SeenIndex> incoming;             ///< its own gradients
+  std::vector<SeenIndex> read;                 ///< by its operators
+  std::vector<SeenIndex> added;                ///< what was added to gradients that were there
+  std::vector<SeenIndex> sums;                 ///< and the sums
+};
+
 /// An open call or label: what is below it looks for tensors here first.
 struct Frame {
   HostIndex event = kNoEvent;
@@ -21,26 +38,27 @@ struct Frame {
   bool is_operator = false;  ///< false: a label, from which tensors get out
   bool is_backward = false;  ///< the backward pass runs in it
   bool is_optimizer = false;
-  bool is_product = false;  ///< a node of the backward pass of a matrix product
+  bool keeps_gradient = false;  ///< the node that keeps a parameter's gradient
   std::vector<SeenIndex> inputs;
-  std::vector<SeenIndex> made;                ///< by what is right below it
-  const std::vector<Saved>* saved = nullptr;  ///< what the forward call had, of a backward one
+  std::vector<SeenIndex> made;       ///< by what is right below it
+  std::optional<BackwardNode> node;  ///< of the label around a node of the backward pass
 };
 
 /// A tensor among a call's arguments.
 struct Wanted {
+  const Call* call = nullptr;  ///< that takes it
+  std::string_view op;         ///< its name
+  std::int64_t begin_ns = 0;   ///< of the call
   std::span<const std::int64_t> sizes;
   std::span<const std::int64_t> strides;
   et_schema::DType dtype = et_schema::DType::kUndefined;  ///< kUndefined: any
   std::string_view argument;                              ///< its name in the schema
-  std::string_view op;                                    ///< the operator that takes it
   bool is_written = false;
-  bool is_gradient = false;  ///< what autograd hands to a node of the backward pass
 };
 
 /// How a tensor was told from others of its layout.
 enum class Told : std::uint8_t {
-  kMade,      ///< one alone could be it
+  kMade,      ///< one alone could be it, or autograd tells it
   kInferred,  ///< the likeliest of several
   kExternal   ///< none could be it: it is older than the profile
 };
@@ -49,39 +67,52 @@ enum class Told : std::uint8_t {
 /// of that layout that live at this time:
 /// - inside of an operator, what its children made and nobody has read, then its own arguments in
 ///   their order;
-/// - of a label of the backward pass, the newest gradient that nobody has read;
-/// - in the backward pass, what this node's operators made, its gradients, and what the forward
-///   operator of the same sequence number had (autograd saves from among them);
-/// - elsewhere what is freed right behind the call, then what is freed soonest in the forward pass,
-///   since Python keeps no tensor longer than its names (what autograd saved says nothing by when
-///   it is freed); what nobody has read; what such an operator made, as sums of residuals are
-///   summed again; the newest;
-/// - parameters, by the argument's name, are one tensor for each call of the forward pass.
+/// - of a node of the backward pass, the gradient that waits for it (gradients.h);
+/// - inside of such a node, what its operators made, its gradients, and what its forward operator
+///   had. A formula is linear in the gradients, so that of two arguments one comes of them;
+/// - in the optimizer's step, parameters and states in order of first use, the newest gradients;
+/// - elsewhere what is freed right behind the call, or by the call's own node in the backward pass;
+///   then what nobody has read, the newest first; then what the backward pass tells to be read
+///   again. Parameters, by the argument's name, are new ones unless the backward pass tells that.
 class Identity {
  public:
-  /// `backward_ns` is when the first node of the backward pass began; kLatestNs: none did.
-  Identity(Tensors& tensors, std::int64_t backward_ns)
-      : tensors_(tensors), backward_ns_(backward_ns) {}
+  Identity(const HostEvents& host, std::span<const Call> calls, const Autograd& autograd,
+           Tensors& tensors, Gradients& gradients)
+      : host_(host), calls_(calls), autograd_(autograd), tensors_(tensors), gradients_(gradients) {}
 
   struct Choice {
     SeenIndex tensor = kNotSeen;  ///< kNotSeen: none
     Told told = Told::kExternal;
   };
-  /// `taken` are the tensors of the call's arguments before this one, `end_ns` is the call's end.
+  /// `taken` are the tensors of the call's arguments before this one.
   [[nodiscard]] Choice find(const Wanted& wanted, std::span<const Frame> frames,
-                            std::span<const SeenIndex> taken, std::int64_t now_ns,
-                            std::int64_t end_ns) const;
+                            std::span<const SeenIndex> taken) const;
 
  private:
-  [[nodiscard]] Choice find_gradient(const Wanted& wanted, std::span<const SeenIndex> taken,
-                                     std::int64_t now_ns) const;
-  [[nodiscard]] bool can_be(const Wanted& wanted, SeenIndex index, std::int64_t now_ns) const;
+  using Frames = std::span<const Frame>;
+  using Taken = std::span<const SeenIndex>;
 
+  [[nodiscard]] bool can_be(const Wanted& wanted, SeenIndex index) const;
+  [[nodiscard]] Choice find_gradient(const Wanted& wanted, Frames frames, Taken taken) const;
+  [[nodiscard]] Choice find_kept(const Wanted& wanted) const;
+  [[nodiscard]] Choice find_in_operator(const Wanted& wanted, Frames frames, Taken taken) const;
+  [[nodiscard]] Choice find_in_node(const Wanted& wanted, Frames frames, Taken taken) const;
+  [[nodiscard]] Choice find_in_step(const Wanted& wanted, Frames frames, Taken taken) const;
+  [[nodiscard]] Choice find_forward(const Wanted& wanted, Taken taken) const;
+
+  [[nodiscard]] bool is_last_of_its_sizes(SeenIndex index, const Frame& node, HostIndex call) const;
+  [[nodiscard]] std::optional<bool> view_is_of_gradient(const Call& view,
+                                                        const BackwardNode& node) const;
+
+  const HostEvents& host_;
+  std::span<const Call> calls_;
+  const Autograd& autograd_;
   Tensors& tensors_;
-  std::int64_t backward_ns_;
+  Gradients& gradients_;
 };
 
-/// Arguments that modules hold: "weight", "bias", "running_mean", ….
+/// Arguments that each call has of its own: what modules hold, "weight", "running_mean", …, and the
+/// "offsets" of bags.
 [[nodiscard]] bool is_parameter_name(std::string_view argument);
 
 }  // namespace understudy::generator

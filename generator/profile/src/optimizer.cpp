@@ -22,125 +22,279 @@ double number(const Call& call, std::string_view name) {
                                       : 1;
 }
 
-std::string_view name_of(const Call& call) {
-  return et_schema::without_namespace(et_schema::operator_name(call.recorded.schema));
-}
-
-/// Whether the operator has two tensors, of one layout: neither is a number that Python gave.
-bool has_two(const Call& call) {
-  const std::vector<et_schema::Tensor*>& tensors = call.recorded.tensors;
-  return tensors.size() == 2 && std::ranges::equal(tensors[0]->sizes, tensors[1]->sizes);
-}
-
-/// Whether the operator changes the parameter, after which the next one has its turn.
-bool ends_turn(const Call& call) {
-  const std::string_view name = name_of(call);
-  return (name == "addcdiv_" && call.recorded.tensors.size() == 3) ||
-         (name == "add_" && has_two(call) && number(call, "alpha") < 0);
+/// "_foreach_mul_" → "mul_".
+std::string_view of_one(std::string_view name) {
+  constexpr std::string_view kLists = "_foreach_";
+  return name.starts_with(kLists) ? name.substr(kLists.size()) : name;
 }
 
 }  // namespace
 
-std::vector<SeenIndex> OptimizerStep::parameters_of(const Sizes& sizes, std::size_t count) const {
-  std::vector<SeenIndex> named;
-  std::vector<SeenIndex> others;
-  for (const SeenIndex index : tensors_.of_sizes(sizes)) {
-    const SeenTensor& tensor = tensors_[index];
-    if (tensors_.storage_of(index).is_external && tensor.is_visible && tensor.used != 0) {
-      (tensor.is_parameter ? named : others).push_back(index);
+void OptimizerStep::begin() {
+  left_.clear();
+  turns_.clear();
+  last_ = kNotSeen;
+  const auto add = [&](SeenIndex tensor, SeenIndex gradient) {
+    const auto known = std::ranges::find(left_, tensor, &Parameter::tensor);
+    if (known == left_.end()) {
+      left_.push_back({tensor, gradient});
+    } else {
+      known->gradient = gradient;
+    }
+  };
+  for (const auto& [tensor, gradient] : gradients_.parameters()) {
+    if (tensor != kNotSeen) {
+      add(tensor, gradient);
     }
   }
-  if (named.size() < count) {
-    const std::size_t missing = std::min(count - named.size(), others.size());
-    named.insert(named.end(), others.begin(),
-                 others.begin() + static_cast<std::ptrdiff_t>(missing));
-    std::ranges::sort(named, {}, [this](SeenIndex index) { return tensors_[index].born; });
+  // The backward pass goes through the parameters from the last to the first.
+  for (auto at = gradients_.parameters().rbegin(); at != gradients_.parameters().rend(); ++at) {
+    const SeenIndex tensor =
+        at->first == kNotSeen ? first_unknown(tensors_[at->second].sizes) : kNotSeen;
+    if (tensor != kNotSeen) {
+      add(tensor, at->second);
+    }
   }
-  named.resize(std::min(named.size(), count));
-  return named;
+  std::ranges::sort(left_, {}, &Parameter::tensor);
 }
 
-void OptimizerStep::take_turn(const Sizes& sizes) {
-  if (turn_ == sizes) {
-    return;
+/// The first tensor from before the profile that could be a parameter and is not known as one.
+SeenIndex OptimizerStep::first_unknown(std::span<const std::int64_t> sizes) const {
+  for (const SeenIndex index : tensors_.of_sizes(sizes)) {
+    const SeenTensor& tensor = tensors_[index];
+    if (tensors_.storage_of(index).is_external && tensor.is_visible && !tensor.in_backward &&
+        tensor.used != 0 && std::ranges::find(left_, index, &Parameter::tensor) == left_.end() &&
+        std::ranges::find(gradients_.parameters(), index,
+                          &std::pair<SeenIndex, SeenIndex>::second) ==
+            gradients_.parameters().end()) {
+      return index;
+    }
   }
-  turn_ = sizes;
-  states_.clear();
-  is_scaled_ = false;
-  if (!parameters_.contains(sizes)) {
-    parameters_[sizes] = parameters_of(sizes, gradients_[sizes].size());
+  return kNotSeen;
+}
+
+/// The one that is next, or together with the last one, of those of these sizes.
+OptimizerStep::Parameter OptimizerStep::next_parameter(std::span<const std::int64_t> sizes) {
+  const auto born = [&](const Parameter& parameter) { return tensors_[parameter.tensor].born; };
+  auto best = left_.end();
+  int best_rank = 0;
+  for (auto at = left_.begin(); at != left_.end(); ++at) {
+    if (!std::ranges::equal(tensors_[at->tensor].sizes, sizes)) {
+      continue;
+    }
+    const bool is_with_last = last_ != kNotSeen && born(*at) == tensors_[last_].born;
+    const bool is_first = at == left_.begin() || born(*std::prev(at)) != born(*at);
+    const int rank = is_with_last ? 3 : is_first ? 2 : 1;
+    if (rank > best_rank) {
+      best = at;
+      best_rank = rank;
+    }
   }
+  if (best == left_.end()) {
+    return {};
+  }
+  const Parameter parameter = *best;
+  left_.erase(best);
+  last_ = parameter.tensor;
+  return parameter;
 }
 
-OptimizerStep::Operand OptimizerStep::parameter() const {
-  const std::vector<SeenIndex>& all = parameters_.at(*turn_);
-  const auto done = done_.find(*turn_);
-  const std::size_t place = done == done_.end() ? 0 : done->second;
-  return place < all.size() ? Operand{Kind::kKnown, all[place]} : Operand{};
+std::vector<OptimizerStep::Column> OptimizerStep::columns_of(const Call& call) {
+  std::vector<Column> columns;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < call.role_of.size(); ++i) {
+    const bool is_same_list =
+        i > 0 && call.role_of[i].is_untyped && call.role_of[i - 1].name == call.role_of[i].name;
+    place = is_same_list ? place + 1 : 0;
+    const bool is_wanted = call.role_of[i].is_untyped || !call.role_of.front().is_untyped;
+    if (is_wanted) {
+      columns.resize(std::max(columns.size(), place + 1));
+      columns[place].push_back(i);
+    }
+  }
+  return columns;
 }
 
-OptimizerStep::Operand OptimizerStep::gradient() const {
-  const std::vector<SeenIndex>& all = gradients_.at(*turn_);
-  const auto done = done_.find(*turn_);
-  const std::size_t place = done == done_.end() ? 0 : done->second;
-  return place < all.size() ? Operand{Kind::kKnown, all[all.size() - 1 - place]} : Operand{};
+OptimizerStep::Op OptimizerStep::op_of(const Call& call, const Column& column,
+                                       std::string_view next) {
+  const std::vector<et_schema::Tensor*>& tensors = call.recorded.tensors;
+  Op op;
+  op.name = of_one(et_schema::without_namespace(et_schema::operator_name(call.recorded.schema)));
+  op.next = of_one(next);
+  op.has_two =
+      column.size() > 1 && std::ranges::equal(tensors[column[0]]->sizes, tensors[column[1]]->sizes);
+  op.factor = number(call, "alpha");
+  op.ends_turn = op.name.starts_with("_fused_") ||
+                 (op.next != op.name && ((op.name == "addcdiv_" && column.size() == 3) ||
+                                         (op.name == "add_" && op.has_two && op.factor < 0)));
+  return op;
 }
 
-OptimizerStep::Operand OptimizerStep::state(bool is_same) const {
-  return is_same && !states_.empty() ? Operand{Kind::kKnown, states_.back()}
-                                     : Operand{Kind::kNew, kNotSeen};
+std::vector<OptimizerStep::Operand> OptimizerStep::operands_of(const Turn& turn, const Op& op,
+                                                               std::size_t count) const {
+  const auto known = [](SeenIndex tensor) {
+    return tensor == kNotSeen ? Operand{} : Operand{Kind::kKnown, tensor};
+  };
+  const Operand state{Kind::kNew, kNotSeen};
+  const Operand parameter = known(turn.parameter.tensor);
+  const Operand gradient = known(turn.parameter.gradient);
+  const Operand first_state = turn.states.empty() ? gradient : known(turn.states.front());
+  const Operand last_state = turn.states.empty() ? Operand{} : known(turn.states.back());
+  const Operand result = turn.unread.empty() ? Operand{} : known(turn.unread.back());
+  const auto result_or = [&](Operand other) { return turn.unread.empty() ? other : result; };
+  const bool has_new_state = turn.states.empty() || turn.copied == turn.states.back();
+  if (op.name == "lerp_" && op.has_two) {
+    return {state, gradient};
+  }
+  if (op.name == "mul_" && !op.has_two) {
+    const bool scales_state = op.next == "addcmul_" || op.next == "add_";
+    const bool is_known = !turn.states.empty() && turn.copied == turn.states.back();
+    return {!scales_state ? result_or(parameter) : is_known ? last_state : state};
+  }
+  if (op.name == "addcmul_" && count == 3) {
+    const Operand moved = turn.scaled == kNotSeen ? state : known(turn.scaled);
+    return {moved, result_or(gradient), result_or(gradient)};
+  }
+  if (op.name == "addcdiv_" && count == 3) {
+    const bool is_by_gradient = turn.states.size() < 2 || op.next == op.name;
+    return {parameter, is_by_gradient ? gradient : first_state, known(turn.last_result)};
+  }
+  if (op.name == "add_" && op.has_two) {
+    return op.factor < 0
+               ? std::vector{parameter, result_or(first_state)}
+               : std::vector{turn.scaled == kNotSeen ? result_or(state) : known(turn.scaled),
+                             gradient};
+  }
+  if (op.name == "add" && op.has_two) {
+    return {gradient, turn.states.empty() ? parameter : last_state};
+  }
+  if (op.name == "add") {
+    return {has_new_state ? state : last_state};
+  }
+  std::vector<Operand> operands{op.name.ends_with('_') ? result : result_or(last_state)};
+  if (op.has_two) {
+    operands.push_back(turn.unread.size() > 1 ? known(turn.unread[turn.unread.size() - 2])
+                                              : gradient);
+  }
+  return operands;
 }
 
 std::vector<OptimizerStep::Operand> OptimizerStep::operands(const Call& call,
                                                             std::string_view next) {
+  next_ = next;
+  std::vector<Operand> all(call.recorded.tensors.size());
+  const std::vector<Column> columns = columns_of(call);
+  if (columns.empty()) {
+    return all;
+  }
   const std::vector<et_schema::Tensor*>& tensors = call.recorded.tensors;
-  if (tensors.empty() ||
-      !gradients_.contains({tensors[0]->sizes.begin(), tensors[0]->sizes.end()})) {
-    return {};
+  const bool is_counter = tensors[columns[0][0]]->sizes.empty();
+  if (is_counter) {
+    const bool is_changed = call.role_of[0].is_written;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      all[columns[i][0]] = is_changed             ? Operand{Kind::kNew, kNotSeen}
+                           : i < counters_.size() ? Operand{Kind::kKnown, counters_[i]}
+                                                  : Operand{};
+    }
+    return all;
   }
-  take_turn({tensors[0]->sizes.begin(), tensors[0]->sizes.end()});
-  const std::string_view name = name_of(call);
-  const Operand first_state = states_.empty() ? gradient() : Operand{Kind::kKnown, states_.front()};
-  if (name == "lerp_" && has_two(call)) {
-    return {state(false), gradient()};
+  std::vector<Turn>& turns = turns_[columns.size()];
+  if (columns.size() == 1 && !turns.empty() && turns[0].parameter.tensor != kNotSeen &&
+      !std::ranges::equal(tensors_[turns[0].parameter.tensor].sizes, tensors[0]->sizes)) {
+    turns.clear();
   }
-  if (name == "mul_" && !has_two(call)) {
-    const bool scales_state = next == "addcmul_" || next == "add_";
-    return {scales_state ? state(false) : parameter()};
-  }
-  if (name == "addcmul_" && tensors.size() == 3) {
-    return {state(is_scaled_), gradient(), gradient()};
-  }
-  if (name == "addcdiv_" && tensors.size() == 3) {
-    return {parameter(), states_.size() > 1 ? first_state : gradient(), {}};
-  }
-  if (name == "add_" && has_two(call)) {
-    return number(call, "alpha") < 0 ? std::vector{parameter(), first_state}
-                                     : std::vector{state(is_scaled_), gradient()};
-  }
-  if (name == "add" && has_two(call) && states_.empty()) {
-    return {gradient(), parameter()};
-  }
-  if (name == "sqrt" && tensors.size() == 1 && !states_.empty()) {
-    return {state(true)};
-  }
-  return {};
-}
-
-void OptimizerStep::began(const Call& call, const std::vector<Operand>& operands,
-                          const std::vector<SeenIndex>& inputs) {
-  if (operands.empty()) {
-    return;
-  }
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].kind == Kind::kNew) {
-      states_.push_back(inputs[i]);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Column& column = columns[i];
+    if (i >= turns.size()) {
+      turns.emplace_back();
+      turns.back().parameter = next_parameter(tensors[column[0]]->sizes);
+    }
+    const Op op = op_of(call, column, next);
+    if (op.name.starts_with("_fused_")) {
+      for (const std::size_t place : column) {
+        const std::string_view role = call.role_of[place].name;
+        const Parameter& parameter = turns[i].parameter;
+        all[place] = {Kind::kNew, kNotSeen};
+        if (role == "state_steps" && counters_.size() == columns.size()) {
+          all[place] = {Kind::kKnown, counters_[i]};
+        } else if ((role == "self" || role == "grads") && parameter.tensor != kNotSeen) {
+          all[place] = {Kind::kKnown, role == "self" ? parameter.tensor : parameter.gradient};
+        }
+      }
+      continue;
+    }
+    const std::vector<Operand> operands = operands_of(turns[i], op, column.size());
+    for (std::size_t j = 0; j < std::min(operands.size(), column.size()); ++j) {
+      all[column[j]] = operands[j];
     }
   }
-  is_scaled_ = name_of(call) == "mul_" && operands[0].kind == Kind::kNew;
-  if (ends_turn(call)) {
-    ++done_[*turn_];
-    turn_.reset();
+  return all;
+}
+
+std::vector<OptimizerStep::Operand> OptimizerStep::gradients(const Call& call) {
+  std::vector<Operand> all(call.recorded.tensors.size());
+  begin();
+  for (const Column& column : columns_of(call)) {
+    const Parameter parameter = next_parameter(call.recorded.tensors[column[0]]->sizes);
+    if (parameter.tensor == kNotSeen) {
+      return std::vector<Operand>(all.size());
+    }
+    all[column[0]] = {Kind::kKnown, parameter.gradient};
+  }
+  return all;
+}
+
+void OptimizerStep::note(Turn& turn, const Op& op, const Column& column,
+                         const std::vector<Operand>& operands, std::span<const SeenIndex> inputs,
+                         SeenIndex result) {
+  for (std::size_t j = 0; j < column.size(); ++j) {
+    if (operands[column[j]].kind == Kind::kNew) {
+      turn.states.push_back(inputs[column[j]]);
+    }
+    if (j > 0 || !op.name.ends_with('_')) {
+      std::erase(turn.unread, inputs[column[j]]);
+    }
+  }
+  const SeenIndex first = inputs[column[0]];
+  const bool is_state = std::ranges::find(turn.states, first) != turn.states.end();
+  turn.scaled = op.name == "mul_" && !op.has_two && is_state ? first : kNotSeen;
+  if (result == kNotSeen || result == first) {
+    return;
+  }
+  if (op.name == "add" && !op.has_two && is_state) {
+    turn.copied = first;
+  }
+  if (op.name == "add" && op.has_two && turn.states.empty()) {
+    turn.parameter.gradient = result;  // with the weights' decay
+    return;
+  }
+  turn.unread.push_back(result);
+  turn.last_result = result;
+}
+
+void OptimizerStep::ended(const Call& call, const std::vector<Operand>& operands,
+                          std::span<const SeenIndex> inputs, std::span<const SeenIndex> results) {
+  const std::vector<Column> columns = columns_of(call);
+  if (columns.empty()) {
+    return;
+  }
+  if (tensors_[inputs[columns[0][0]]].sizes.empty()) {
+    if (call.role_of[0].is_written) {
+      counters_.clear();
+      for (const Column& column : columns) {
+        counters_.push_back(inputs[column[0]]);
+      }
+    }
+    return;
+  }
+  std::vector<Turn>& turns = turns_[columns.size()];
+  const Op op = op_of(call, columns[0], next_);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    note(turns[i], op, columns[i], operands, inputs,
+         results.size() == columns.size() ? results[i] : kNotSeen);
+  }
+  if (op.ends_turn) {
+    turns.clear();
   }
 }
 

@@ -7,24 +7,28 @@
 #include <vector>
 
 #include "calls.h"
+#include "gradients.h"
 #include "tensors.h"
 
 namespace understudy::generator {
 
-/// Tells which tensors the operators of an optimizer's step work on where it takes one parameter
-/// after the other, as SGD, Adam and their kin do. All tensors of a parameter have its layout, so
-/// that only what an operator does tells them apart: lerp_ and addcmul_ move a state by the
-/// gradient, addcdiv_ and add_ with a negative factor change the parameter, which ends its turn.
-/// Parameters of one size are taken in the order of the forward pass, their gradients in that of
-/// the backward pass, turned round; a state is memory from before the step.
+/// Tells which tensors the operators of an optimizer's step work on, as SGD, Adam and their kin
+/// do: one parameter after the other, or all at once in lists (_foreach_…, _fused_…), of which each
+/// place is a parameter's. All tensors of a parameter have its layout, so that only what an
+/// operator does tells them apart: lerp_ and addcmul_ move a state by the gradient, addcdiv_ and
+/// add_ with a negative factor change the parameter, which ends its turn.
+/// Parameters are taken in the order of the forward pass, those of an operator (weight and bias)
+/// together; gradients are those that autograd kept for them; a state is memory from before the
+/// step.
 class OptimizerStep {
  public:
-  explicit OptimizerStep(const Tensors& tensors) : tensors_(tensors) {}
+  OptimizerStep(const Tensors& tensors, const Gradients& gradients)
+      : tensors_(tensors), gradients_(gradients) {}
 
-  /// A gradient that autograd keeps for its parameter.
-  void add_gradient(SeenIndex gradient) { gradients_[sizes_of(gradient)].push_back(gradient); }
+  /// A step begins.
+  void begin();
 
-  enum class Kind : std::uint8_t {
+  enum class Kind {
     kOther,  ///< nothing special
     kKnown,  ///< `tensor`
     kNew     ///< a state that the step meets for the first time
@@ -36,29 +40,53 @@ class OptimizerStep {
   /// The tensors of a call that stands in no operator; `next` is the name of the operator behind
   /// it.
   [[nodiscard]] std::vector<Operand> operands(const Call& call, std::string_view next);
-  /// And what they became.
-  void began(const Call& call, const std::vector<Operand>& operands,
-             const std::vector<SeenIndex>& inputs);
+  /// Those of a call on a list of all gradients, as one that clips them; kOther for others.
+  [[nodiscard]] std::vector<Operand> gradients(const Call& call);
+  /// And what they became, and what the call results in.
+  void ended(const Call& call, const std::vector<Operand>& operands,
+             std::span<const SeenIndex> inputs, std::span<const SeenIndex> results);
 
  private:
-  using Sizes = std::vector<std::int64_t>;
+  struct Parameter {
+    SeenIndex tensor = kNotSeen;
+    SeenIndex gradient = kNotSeen;
+  };
+  /// A parameter whose turn it is.
+  struct Turn {
+    Parameter parameter;
+    std::vector<SeenIndex> states;  ///< by first use
+    SeenIndex scaled = kNotSeen;    ///< the state that the last operator scaled
+    SeenIndex copied = kNotSeen;    ///< the last state of which there is a sum
+    std::vector<SeenIndex> unread;  ///< results of its operators
+    SeenIndex last_result = kNotSeen;
+  };
+  /// What the call is, as far as it matters here.
+  struct Op {
+    std::string_view name;   ///< "mul_", also of "aten::_foreach_mul_"
+    std::string_view next;   ///< the operator behind it
+    bool has_two = false;    ///< two tensors of one layout
+    double factor = 1;       ///< alpha
+    bool ends_turn = false;  ///< the parameter is changed, and the next one has its turn
+  };
+  /// Positions among the call's tensors, of one parameter.
+  using Column = std::vector<std::size_t>;
 
-  [[nodiscard]] Sizes sizes_of(SeenIndex index) const {
-    return {tensors_[index].sizes.begin(), tensors_[index].sizes.end()};
-  }
-  void take_turn(const Sizes& sizes);
-  [[nodiscard]] Operand parameter() const;
-  [[nodiscard]] Operand gradient() const;
-  [[nodiscard]] Operand state(bool is_same) const;
-  [[nodiscard]] std::vector<SeenIndex> parameters_of(const Sizes& sizes, std::size_t count) const;
+  [[nodiscard]] static std::vector<Column> columns_of(const Call& call);
+  [[nodiscard]] static Op op_of(const Call& call, const Column& column, std::string_view next);
+  [[nodiscard]] SeenIndex first_unknown(std::span<const std::int64_t> sizes) const;
+  [[nodiscard]] Parameter next_parameter(std::span<const std::int64_t> sizes);
+  [[nodiscard]] std::vector<Operand> operands_of(const Turn& turn, const Op& op,
+                                                 std::size_t count) const;
+  void note(Turn& turn, const Op& op, const Column& column, const std::vector<Operand>& operands,
+            std::span<const SeenIndex> inputs, SeenIndex result);
 
   const Tensors& tensors_;
-  std::map<Sizes, std::vector<SeenIndex>> gradients_;  ///< in the order of the backward pass
-  std::map<Sizes, std::vector<SeenIndex>> parameters_;
-  std::map<Sizes, std::size_t> done_;  ///< parameters that had their turn
-  std::optional<Sizes> turn_;          ///< sizes of the parameter whose turn it is
-  std::vector<SeenIndex> states_;      ///< of that parameter, by first use
-  bool is_scaled_ = false;             ///< the last operator scaled a state
+  const Gradients& gradients_;
+  std::vector<Parameter> left_;                     ///< whose turn is still to come, by first use
+  SeenIndex last_ = kNotSeen;                       ///< the last parameter whose turn came
+  std::map<std::size_t, std::vector<Turn>> turns_;  ///< by number of parameters at once
+  std::vector<SeenIndex> counters_;  ///< states without dimensions that were changed last
+  std::string_view next_;
 };
 
 }  // namespace understudy::generator

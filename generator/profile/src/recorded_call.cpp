@@ -46,7 +46,7 @@ ToldAs told_by(const KinetoArgument& argument) {
     return ToldAs::kTensor;
   }
   if (argument.type == "TensorList") {
-    return argument.layouts.empty() ? ToldAs::kNothing : ToldAs::kTensors;
+    return argument.layouts.empty() && argument.value.empty() ? ToldAs::kNothing : ToldAs::kTensors;
   }
   if (argument.type == "ScalarList" || argument.type == "GenericList") {
     return argument.value.starts_with('[') ? ToldAs::kNumbers

@@ -5,6 +5,10 @@
 
 namespace understudy::generator {
 
+bool contains(std::span<const SeenIndex> list, SeenIndex index) {
+  return std::ranges::find(list, index) != list.end();
+}
+
 std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
                           std::span<const std::int64_t> strides, std::int64_t offset,
                           std::int64_t item_bytes) {
@@ -51,22 +55,28 @@ Allocations::Allocations(const et_schema::Profile& profile, const HostEvents& ho
 }
 
 std::optional<Allocations::Found> Allocations::claim(std::int64_t begin_ns, std::int64_t end_ns,
-                                                     std::int64_t bytes) {
+                                                     std::int64_t bytes, int later) {
   // CUDACachingAllocator rounds to 512 bytes, and splits no block of more than a MiB whose rest is
   // smaller than that (kMinBlockSize and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
   constexpr std::int64_t kRounding = 512;
   constexpr std::int64_t kUnsplit = std::int64_t{1} << 20U;
   const auto begin = std::ranges::lower_bound(all_, begin_ns, {}, &Allocation::time_ns);
-  for (auto at = std::ranges::upper_bound(all_, end_ns, {}, &Allocation::time_ns); at != begin;) {
+  Allocation* best = nullptr;
+  for (auto at = std::ranges::upper_bound(all_, end_ns, {}, &Allocation::time_ns);
+       at != begin && later >= 0;) {
     --at;
     const std::int64_t more = at->bytes - bytes;
     const bool fits = more >= 0 && (more < kRounding || (bytes > kUnsplit && more <= kUnsplit));
     if (fits && !at->is_claimed && at->freed_ns >= end_ns && bytes > 0) {
-      at->is_claimed = true;
-      return Found{at->freed_ns, at->on_cpu};
+      best = &*at;
+      --later;
     }
   }
-  return {};
+  if (best == nullptr) {
+    return {};
+  }
+  best->is_claimed = true;
+  return Found{best->freed_ns, best->on_cpu};
 }
 
 StorageIndex Tensors::add_storage(const SeenStorage& storage) {

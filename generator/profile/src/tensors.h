@@ -19,6 +19,8 @@ using SeenIndex = std::uint32_t;
 using StorageIndex = std::uint32_t;
 inline constexpr SeenIndex kNotSeen = std::numeric_limits<SeenIndex>::max();
 
+[[nodiscard]] bool contains(std::span<const SeenIndex> list, SeenIndex index);
+
 /// What tells on which device a storage lies; a later one overrules those before it.
 enum class DeviceSign : std::uint8_t { kNone, kLaunch, kCopy, kAllocation };
 
@@ -36,13 +38,18 @@ struct SeenTensor {
   std::span<const std::int64_t> strides;
   et_schema::DType dtype = et_schema::DType::kUndefined;
   StorageIndex storage = 0;
-  std::int64_t offset = 0;   ///< in elements
-  std::uint64_t born = 0;    ///< moment
-  std::uint64_t used = 0;    ///< moment of its last use; 0: none
-  bool is_visible = false;   ///< calls outside of the operator that made it can have it
-  bool in_backward = false;  ///< an operator of the backward pass made it
-  bool is_parameter = false;
-  std::string_view maker = {};  ///< the operator that made it; empty: none in the profile
+  std::int64_t offset = 0;           ///< in elements
+  std::uint64_t born = 0;            ///< moment
+  std::uint64_t used = 0;            ///< moment of its last use; 0: none
+  bool is_visible = false;           ///< calls outside of the operator that made it can have it
+  bool in_backward = false;          ///< an operator of the backward pass made it
+  HostIndex maker = kNoEvent;        ///< the call that made it; kNoEvent: none in the profile
+  std::size_t place = 0;             ///< among the maker's results
+  std::string_view written_by = {};  ///< the last operator that changed it; empty: none
+  bool is_differentiated = false;    ///< an operator with a node in the backward pass read it
+  int promised = 0;                  ///< operators with such nodes that will read it yet
+  std::uint64_t promised_at = 0;     ///< moment
+  std::uint64_t gradient_in = 0;  ///< begin of the node in which it comes of its gradients; 0: none
 };
 
 /// Bytes of the storage up to behind the last element.
@@ -55,15 +62,15 @@ class Allocations {
  public:
   Allocations(const et_schema::Profile& profile, const HostEvents& host);
 
-  /// The last allocation between the times that has as many bytes as a storage needs, with what
-  /// the allocators round it up to, and is not freed before `end_ns`. Nothing where there is none.
-  /// It is the storage's from now on.
+  /// The last allocation but `later` between the times that has as many bytes as a storage needs,
+  /// with what the allocators round it up to, and is not freed before `end_ns`; the first one where
+  /// they are fewer. Nothing where there is none. It is the storage's from now on.
   struct Found {
     std::int64_t freed_ns = 0;
     bool on_cpu = false;
   };
   [[nodiscard]] std::optional<Found> claim(std::int64_t begin_ns, std::int64_t end_ns,
-                                           std::int64_t bytes);
+                                           std::int64_t bytes, int later);
   /// Bytes on devices before the first of the allocations; nothing where the profile does not tell.
   [[nodiscard]] std::optional<std::int64_t> device_bytes_before() const { return before_; }
 

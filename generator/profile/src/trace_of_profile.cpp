@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
+#include "lists.h"
 #include "nodes.h"
 #include "walk.h"
 
@@ -75,6 +76,7 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask) {
     trace.rank = static_cast<int>(profile.distributed->rank);
     trace.process_groups = profile.distributed->groups;
   }
+  fill_lists(profile, host, Arena(*trace.arena), trace.losses);
   std::vector<Call> calls =
       read_calls(profile, host, device, Arena(*trace.arena), ask, trace.losses);
   Walked walked = walk_calls(profile, host, calls, Arena(*trace.arena), trace.losses);

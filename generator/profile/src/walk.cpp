@@ -10,6 +10,7 @@
 #include "et_schema/model/slot_extent.h"
 #include "identity.h"
 #include "optimizer.h"
+#include "result_tensors.h"
 #include "timeline.h"
 
 namespace understudy::generator {
@@ -21,23 +22,6 @@ using et_schema::Loss;
 using et_schema::Profile;
 using et_schema::Tensor;
 
-bool is_product_node(std::string_view label) {
-  constexpr std::array<std::string_view, 5> kProducts = {
-      "AddmmBackward", "MmBackward", "BmmBackward", "BaddbmmBackward", "LinearBackward"};
-  return std::ranges::any_of(kProducts,
-                             [label](std::string_view name) { return label.starts_with(name); });
-}
-
-std::int64_t begin_of_backward(const HostEvents& host, std::span<const Call> calls) {
-  std::int64_t begin_ns = kLatestNs;
-  for (const Call& call : calls) {
-    if (call.is_backward) {
-      begin_ns = std::min(begin_ns, host.events[call.event].start_ns);
-    }
-  }
-  return begin_ns;
-}
-
 class Walk {
  public:
   Walk(const Profile& profile, const HostEvents& host, std::span<Call> calls, Arena arena,
@@ -47,9 +31,11 @@ class Walk {
         calls_(calls),
         losses_(losses),
         arena_(arena),
-        allocations_(profile, host),
-        identity_(walked_.tensors, begin_of_backward(host, calls)),
-        optimizer_(walked_.tensors),
+        results_(profile, host, walked_.tensors, arena),
+        autograd_(profile, host, calls),
+        gradients_(walked_.tensors),
+        identity_(host, calls, autograd_, walked_.tensors, gradients_),
+        optimizer_(walked_.tensors, gradients_),
         frames_(host.threads.size()) {
     walked_.of_call.resize(calls.size());
     walked_.order.reserve(calls.size());
@@ -59,6 +45,11 @@ class Walk {
     for (const Moment& moment : moments(host_)) {
       ++moment_;
       moment.is_begin ? begin(moment.event) : end(moment.event);
+    }
+    for (std::size_t i = 0; i < walked_.tensors.storages(); ++i) {
+      if (walked_.tensors.storage(static_cast<StorageIndex>(i)).is_external) {
+        losses_.add(Loss::kExternalTensors);
+      }
     }
     return std::move(walked_);
   }
@@ -81,14 +72,108 @@ class Walk {
       frame.is_optimizer = open.back().is_optimizer;
     }
     frame.is_backward = frame.is_backward || call.is_backward;
-    frame.is_optimizer = frame.is_optimizer || event_of(index).name.starts_with("Optimizer.step#");
-    frame.is_product = frame.is_backward && is_product_node(event_of(index).name);
-    if (const auto saved = saved_.find(event_of(index).sequence);
-        call.is_backward && saved != saved_.end()) {
-      frame.saved = &saved->second;
+    if (event_of(index).name.starts_with("Optimizer.step#")) {
+      frame.is_optimizer = true;
+      optimizer_.begin();
+    }
+    frame.keeps_gradient = event_of(index).name == kKeepsGradient;
+    if (event_of(index).name.starts_with(kEvaluation)) {
+      frame.node = node_of(call);
     }
     frame.inputs = find_inputs(call, open);
+    if (!open.empty() && open.back().keeps_gradient && !frame.inputs.empty() &&
+        call.role_of[0].is_written) {
+      gradients_.keep_in(frame.inputs[0]);
+    }
+    if (frame.keeps_gradient && frame.inputs.size() == 1 &&
+        (gradients_.parameters().empty() ||
+         gradients_.parameters().back().second != frame.inputs[0])) {
+      gradients_.keep_of_unknown(frame.inputs[0]);
+    }
+    note_inputs(call, frame, open);
     open.push_back(std::move(frame));
+  }
+
+  BackwardNode node_of(const Call& label) {
+    BackwardNode node;
+    node.forward = autograd_.forward_of(event_of(label.event).sequence);
+    if (node.forward != kNoEvent) {
+      const CallTensors& had = walked_.of_call[node.forward];
+      const std::vector<TensorRole>& roles = calls_[node.forward].role_of;
+      for (std::size_t i = 0; i < had.inputs.size(); ++i) {
+        node.receivers.push_back({had.inputs[i], i < roles.size() ? roles[i].name : ""});
+      }
+      node.results = had.results;
+    }
+    if (const auto saved = saved_.find(event_of(label.event).sequence); saved != saved_.end()) {
+      node.saved = &saved->second;
+    }
+    const HostIndex end = host_.threads[label.thread].end;
+    HostIndex operator_end = label.event;
+    for (HostIndex i = label.event + 1;
+         i < end && host_.events[i].start_ns < host_.events[label.event].end_ns; ++i) {
+      if (i >= operator_end && !calls_[i].recorded.schema.empty()) {
+        node.calls.push_back(i);
+        operator_end = i + 1;
+        while (operator_end < end && host_.events[operator_end].start_ns < host_.events[i].end_ns) {
+          ++operator_end;
+        }
+      }
+    }
+    return node;
+  }
+
+  /// What is known of tensors once a call reads them.
+  void note_inputs(const Call& call, const Frame& frame, std::span<Frame> open) {
+    Tensors& tensors = walked_.tensors;
+    if (frame.is_operator && !frame.is_backward) {
+      promise(call, frame.inputs);
+      return;
+    }
+    const auto around = std::find_if(open.rbegin(), open.rend(), [](const Frame& label) {
+      return label.node.has_value() || label.is_operator;
+    });
+    if (around == open.rend() || around->is_operator) {
+      return;
+    }
+    BackwardNode& node = *around->node;
+    if (!frame.is_operator) {
+      node.incoming.insert(node.incoming.end(), frame.inputs.begin(), frame.inputs.end());
+      for (const SeenIndex gradient : frame.inputs) {
+        tensors[gradient].gradient_in = around->begun;
+      }
+    } else {
+      std::vector<SeenIndex>& list = is_addition(call) ? node.added : node.read;
+      list.insert(list.end(), frame.inputs.begin(), frame.inputs.end());
+    }
+  }
+
+  /// Each addition to a gradient in the call's node is of an argument that is read again later.
+  void promise(const Call& call, std::span<const SeenIndex> inputs) {
+    if (autograd_.forward_of(event_of(call.event).sequence) != call.event) {
+      return;
+    }
+    const std::span<const HostIndex> added = autograd_.additions(call.event);
+    std::vector<HostIndex> additions(added.begin(), added.end());
+    for (const SeenIndex input : inputs) {
+      SeenTensor& tensor = walked_.tensors[input];
+      tensor.promised -= tensor.promised > 0 ? 1 : 0;
+      const auto found = std::ranges::find_if(additions, [&](HostIndex addition) {
+        const std::vector<Tensor*>& terms = calls_[addition].recorded.tensors;
+        return !terms.empty() && std::ranges::equal(terms[0]->sizes, tensor.sizes);
+      });
+      if (found != additions.end()) {
+        additions.erase(found);
+        ++tensor.promised;
+        tensor.promised_at = moment_;
+      }
+    }
+  }
+
+  bool is_addition(const Call& call) {
+    const HostIndex parent = host_.events[call.event].parent;
+    return parent != kNoEvent &&
+           Autograd::is_addition(event_of(call.event).name, event_of(parent).name);
   }
 
   std::vector<SeenIndex> find_inputs(Call& call, std::span<const Frame> open) {
@@ -98,51 +183,76 @@ class Walk {
     const bool is_update = !call.recorded.schema.empty() && !open.empty() &&
                            open.back().is_optimizer && !open.back().is_operator;
     std::vector<OptimizerStep::Operand> operands;
+    const bool in_backward = is_in_backward(call, open);
     if (is_update) {
       operands = optimizer_.operands(call, next_name(call));
+      updates_.emplace(call.event, operands);
+    } else if (!in_backward && event_of(call.event).name.starts_with("aten::_foreach_")) {
+      operands = optimizer_.gradients(call);
     }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const SeenIndex index = find_input(
           call, i, open, found, i < operands.size() ? operands[i] : OptimizerStep::Operand{});
       found.push_back(index);
     }
-    for (const SeenIndex index : found) {
-      walked_.tensors[index].used = moment_;
+    if (!in_backward && operands.empty() && !call.communicates) {
+      order_arguments(call, found);
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      walked_.uses.push_back({wanted[i], found[i]});
+      walked_.tensors[found[i]].used = moment_;
     }
     type_lists(call, found);
-    optimizer_.began(call, operands, found);
-    if (event_of(call.event).name == "torch::autograd::AccumulateGrad" && found.size() == 1) {
-      optimizer_.add_gradient(found.front());
-    }
     return found;
+  }
+
+  /// Of arguments of one layout the older tensor comes first, as expressions are worked out from
+  /// left to right, but for what the call writes.
+  void order_arguments(const Call& call, std::vector<SeenIndex>& found) {
+    const std::vector<Tensor*>& wanted = call.recorded.tensors;
+    const auto is_free = [&](std::size_t i) {
+      return !call.role_of[i].is_written && !is_parameter_name(call.role_of[i].name);
+    };
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      for (std::size_t j = i + 1; j < found.size(); ++j) {
+        SeenTensor& one = walked_.tensors[found[i]];
+        SeenTensor& other = walked_.tensors[found[j]];
+        if (is_free(i) && is_free(j) && other.born < one.born && one.dtype == other.dtype &&
+            std::ranges::equal(wanted[i]->sizes, wanted[j]->sizes) &&
+            std::ranges::equal(wanted[i]->strides, wanted[j]->strides)) {
+          std::swap(found[i], found[j]);
+        }
+      }
+    }
   }
 
   SeenIndex find_input(const Call& call, std::size_t position, std::span<const Frame> open,
                        std::span<const SeenIndex> taken, OptimizerStep::Operand operand) {
     Tensor& tensor = *call.recorded.tensors[position];
     const TensorRole& argument = call.role_of[position];
-    const Wanted wanted{tensor.sizes,
+    const Wanted wanted{&call,
+                        event_of(call.event).name,
+                        host_.events[call.event].start_ns,
+                        tensor.sizes,
                         tensor.strides,
                         argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
                         argument.name,
-                        event_of(call.event).name,
-                        argument.is_written,
-                        call.recorded.schema.empty() && is_in_backward(call, open)};
+                        argument.is_written};
     if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
-      walked_.uses.push_back({&tensor, given});
       return given;
     }
     Identity::Choice choice{operand.tensor, Told::kInferred};
-    if (operand.kind == OptimizerStep::Kind::kOther) {
-      choice = identity_.find(wanted, open, taken, host_.events[call.event].start_ns, call.next_ns);
+    const bool is_of_other_sizes =
+        operand.kind == OptimizerStep::Kind::kKnown &&
+        !std::ranges::equal(walked_.tensors[operand.tensor].sizes, tensor.sizes);
+    if (operand.kind == OptimizerStep::Kind::kOther || is_of_other_sizes) {
+      choice = identity_.find(wanted, open, taken);
     }
     if (choice.tensor == kNotSeen) {
-      choice.tensor = add_external(tensor, wanted, open);
-      losses_.add(Loss::kExternalTensors);
+      choice.tensor = add_external(tensor, open);
     } else if (choice.told == Told::kInferred) {
       losses_.add(Loss::kInferredTensors);
     }
-    walked_.uses.push_back({&tensor, choice.tensor});
     return choice.tensor;
   }
 
@@ -201,14 +311,13 @@ class Walk {
     return found == given.end() ? kNotSeen : *found;
   }
 
-  SeenIndex add_external(const Tensor& tensor, const Wanted& wanted, std::span<const Frame> open) {
+  SeenIndex add_external(const Tensor& tensor, std::span<const Frame> open) {
     SeenTensor seen;
     seen.sizes = tensor.sizes;
     seen.strides = strides_of(tensor);
     seen.dtype = tensor.dtype;
     seen.born = moment_;
     seen.is_visible = true;
-    seen.is_parameter = is_parameter_name(wanted.argument);
     SeenStorage storage;
     storage.is_external = true;
     storage.bytes = extent_bytes(seen.sizes, seen.strides, 0, tensor.item_bytes);
@@ -235,8 +344,13 @@ class Walk {
     std::vector<Frame>& open = frames_[call.thread];
     Frame frame = std::move(open.back());
     open.pop_back();
-    const std::vector<SeenIndex> results = find_results(call, frame);
+    const std::vector<SeenIndex> results = results_.find(call, frame, moment_);
     walked_.of_call[index] = {frame.inputs, results};
+    note_results(call, frame, results, open);
+    if (const auto update = updates_.find(index); update != updates_.end()) {
+      optimizer_.ended(call, update->second, frame.inputs, results);
+      updates_.erase(update);
+    }
     const bool is_visible =
         std::ranges::none_of(open, [](const Frame& around) { return around.is_operator; });
     for (const SeenIndex result : results) {
@@ -257,6 +371,38 @@ class Walk {
     }
   }
 
+  void note_results(const Call& call, const Frame& frame, std::span<const SeenIndex> results,
+                    std::span<Frame> open) {
+    Tensors& tensors = walked_.tensors;
+    const bool is_differentiated =
+        frame.is_operator && !frame.is_backward && autograd_.goes_back(call.event);
+    for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
+      SeenTensor& input = tensors[frame.inputs[i]];
+      input.is_differentiated = input.is_differentiated || is_differentiated;
+      if (call.role_of[i].is_written) {
+        input.written_by = event_of(call.event).name;
+      }
+    }
+    const auto node = std::find_if(open.rbegin(), open.rend(),
+                                   [](const Frame& label) { return label.node.has_value(); });
+    if (node != open.rend() && std::ranges::any_of(frame.inputs, [&](SeenIndex input) {
+          return tensors[input].gradient_in == node->begun;
+        })) {
+      for (const SeenIndex result : results) {
+        tensors[result].gradient_in = node->begun;
+      }
+    }
+    if (!open.empty() && open.back().node && is_addition(call)) {
+      std::vector<SeenIndex>& sums = open.back().node->sums;
+      sums.insert(sums.end(), results.begin(), results.end());
+    }
+    if (frame.node) {
+      gradients_.give({frame.node->receivers, frame.made, frame.node->read, frame.node->incoming,
+                       frame.node->added, frame.node->sums, host_.events[call.event].end_ns,
+                       moment_});
+    }
+  }
+
   static void save(const Call& call, const Frame& frame, std::span<const SeenIndex> results,
                    std::vector<Saved>& saved) {
     saved.clear();
@@ -271,104 +417,20 @@ class Walk {
     }
   }
 
-  std::vector<SeenIndex> find_results(Call& call, const Frame& frame) {
-    std::vector<SeenIndex> results;
-    for (const ResultTensor& result : call.told.tensors) {
-      results.push_back(find_result(call, frame, result, results));
-    }
-    return results;
-  }
-
-  SeenIndex find_result(const Call& call, const Frame& frame, const ResultTensor& result,
-                        std::span<const SeenIndex> taken) {
-    if (result.same_as >= 0) {
-      const SeenIndex same = frame.inputs[static_cast<std::size_t>(result.same_as)];
-      SeenTensor& written = walked_.tensors[same];
-      if (!frame.is_backward && !walked_.tensors.storage(written.storage).is_external) {
-        written.born = moment_;  // what it holds is new, and nobody has read it
-        written.used = 0;
-        written.maker = event_of(call.event).name;
-      }
-      return same;
-    }
-    SeenTensor seen;
-    seen.sizes = place(result.sizes);
-    seen.strides = place(result.strides);
-    seen.dtype = dtype_of(call, result);
-    seen.born = moment_;
-    seen.offset = result.offset_from;
-    seen.maker = event_of(call.event).name;
-    const bool is_view = result.storage_of >= 0;
-    if (is_view) {
-      const SeenTensor& base =
-          walked_.tensors[frame.inputs[static_cast<std::size_t>(result.storage_of)]];
-      seen.storage = base.storage;
-      seen.offset += result.offset_is_absolute ? 0 : base.offset;
-    }
-    const SeenIndex made = find_made(call, frame, seen, is_view, taken);
-    if (made != kNotSeen) {
-      return made;
-    }
-    const HostEvent& event = host_.events[call.event];
-    const std::int64_t item_bytes = et_schema::item_size(seen.dtype);
-    if (!is_view) {
-      SeenStorage storage;
-      storage.bytes = extent_bytes(seen.sizes, seen.strides, seen.offset, item_bytes);
-      if (const auto found = allocations_.claim(event.start_ns, event.end_ns, storage.bytes)) {
-        storage.freed_ns = found->freed_ns;
-        storage.on_cpu = found->on_cpu;
-        storage.sign = DeviceSign::kAllocation;
-      }
-      seen.storage = walked_.tensors.add_storage(storage);
-    } else {
-      SeenStorage& storage = walked_.tensors.storage(seen.storage);
-      storage.bytes =
-          std::max(storage.bytes, extent_bytes(seen.sizes, seen.strides, seen.offset, item_bytes));
-    }
-    return walked_.tensors.add(seen);
-  }
-
-  /// The tensor of those that the call's children made which the call hands on.
-  SeenIndex find_made(const Call& call, const Frame& frame, const SeenTensor& result, bool is_view,
-                      std::span<const SeenIndex> taken) {
-    const std::int64_t end_ns = host_.events[call.event].end_ns;
-    SeenIndex best = kNotSeen;
-    bool best_has_strides = false;
-    for (std::size_t i = frame.made.size(); i-- > 0;) {
-      const SeenIndex index = frame.made[i];
-      const SeenTensor& made = walked_.tensors[index];
-      const SeenStorage& storage = walked_.tensors.storage(made.storage);
-      const bool is_it =
-          std::ranges::equal(made.sizes, result.sizes) && made.dtype == result.dtype &&
-          std::ranges::find(taken, index) == taken.end() &&
-          (is_view ? made.storage == result.storage && made.offset == result.offset &&
-                         std::ranges::equal(made.strides, result.strides)
-                   : !is_input(frame, made.storage) && storage.freed_ns >= end_ns);
-      const bool has_strides = std::ranges::equal(made.strides, result.strides);
-      if (is_it && (best == kNotSeen || (has_strides && !best_has_strides))) {
-        best = index;
-        best_has_strides = has_strides;
-      }
-    }
-    return best;
-  }
-
-  bool is_input(const Frame& frame, StorageIndex storage) {
-    return std::ranges::any_of(
-        frame.inputs, [&](SeenIndex input) { return walked_.tensors[input].storage == storage; });
-  }
-
   const Profile& profile_;
   const HostEvents& host_;
   std::span<Call> calls_;
   et_schema::Losses& losses_;
   Arena arena_;
-  Allocations allocations_;
   Walked walked_;
+  ResultTensors results_;
+  Autograd autograd_;
+  Gradients gradients_;
   Identity identity_;
   OptimizerStep optimizer_;
-  std::vector<std::vector<Frame>> frames_;            ///< by thread
-  std::map<std::int64_t, std::vector<Saved>> saved_;  ///< by sequence number
+  std::map<HostIndex, std::vector<OptimizerStep::Operand>> updates_;  ///< open calls of a step
+  std::vector<std::vector<Frame>> frames_;                            ///< by thread
+  std::map<std::int64_t, std::vector<Saved>> saved_;                  ///< by sequence number
   std::uint64_t moment_ = 0;
 };
 

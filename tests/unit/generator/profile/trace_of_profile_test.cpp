@@ -134,8 +134,8 @@ TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
   const Node& tanh = node_of(trace, "aten::tanh");
   EXPECT_EQ(input(tanh, 0).tensor_id, relu.tensor_id);
   const Node& add = node_of(trace, "aten::add");
-  EXPECT_EQ(input(add, 0).tensor_id, output(tanh).tensor_id) << "nobody has read it";
-  EXPECT_NE(input(add, 1).tensor_id, output(tanh).tensor_id) << "each argument is its own tensor";
+  EXPECT_EQ(input(add, 1).tensor_id, output(tanh).tensor_id) << "nobody has read it";
+  EXPECT_NE(input(add, 0).tensor_id, output(tanh).tensor_id) << "an older one stands before it";
   EXPECT_EQ(trace.losses[Loss::kExternalTensors], 1U) << "the input of relu";
 }
 
@@ -219,6 +219,75 @@ TEST(TraceOfProfile, ABackwardNodeReadsWhatItsForwardOperatorHad) {
   EXPECT_EQ(label.scope, et_schema::Scope::kBackwardFunction);
   EXPECT_EQ(label.seq_id, 7);
   EXPECT_EQ(label.fw_tid, tanh.tid);
+}
+
+std::string sequence(int number, int forward_thread = 0) {
+  return fmt::format(R"("Sequence number":{},"Fwd thread id":{})", number, forward_thread);
+}
+
+/// A node of the backward pass: its label, and in it what autograd calls.
+ProfileText& node(ProfileText& text, const std::string& name, int number, int start_us) {
+  return text
+      .op("autograd::engine::evaluate_function: " + name, start_us, 90, sequence(number, 1), 2)
+      .op(name, start_us + 1, 50, kOne + "," + sequence(number, 1), 2);
+}
+
+TEST(TraceOfProfile, TheBackwardPassTellsWhatIsReadAgain) {
+  ProfileText text;
+  text.op("aten::relu", 0, 10, kOne + "," + sequence(1))
+      .op("aten::tanh", 20, 10, kOne + "," + sequence(2))
+      .op("aten::exp", 40, 10, kOne + "," + sequence(3))
+      .op("aten::add", 60, 10, kTwo + "," + sequence(4));
+  node(text, "AddBackward0", 4, 100);
+  node(text, "ExpBackward0", 3, 200).op("aten::mul", 210, 10, kTwo, 2);
+  // tanh's node adds its gradient to that of the sum: its argument has two readers.
+  node(text, "TanhBackward0", 2, 300)
+      .op("aten::neg", 310, 10, kOne, 2)
+      .op("aten::add", 360, 10, kTwo, 2);
+  node(text, "ReluBackward0", 1, 400).op("aten::abs", 410, 10, kOne, 2);
+  Profile profile = text.parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& add = node_of(trace, "aten::add");
+  EXPECT_EQ(input(add, 0).tensor_id, output(node_of(trace, "aten::relu")).tensor_id);
+  EXPECT_EQ(input(add, 1).tensor_id, output(node_of(trace, "aten::exp")).tensor_id);
+  const Node& sum = node_of(trace, "aten::add", 1);
+  EXPECT_EQ(input(sum, 1).tensor_id, output(node_of(trace, "aten::neg")).tensor_id);
+  EXPECT_EQ(input(node_of(trace, "aten::abs"), 0).tensor_id, output(sum).tensor_id);
+}
+
+TEST(TraceOfProfile, ANodeFreesWhatItsOperatorRead) {
+  ProfileText text;
+  text.op("aten::relu", 0, 10, kOne)
+      .memory(5, 1000, 512)
+      .op("aten::tanh", 20, 10, kOne)
+      .memory(25, 2000, 512)
+      .op("aten::exp", 40, 10, kOne + "," + sequence(3));
+  node(text, "ExpBackward0", 3, 200).memory(280, 1000, -512);
+  Profile profile = text.parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(input(node_of(trace, "aten::exp"), 0).tensor_id,
+            output(node_of(trace, "aten::relu")).tensor_id);
+}
+
+TEST(TraceOfProfile, ChildrenTellTheListsThatAreLeftOut) {
+  Profile profile =
+      ProfileText()
+          .op("aten::_foreach_addcdiv_", 0, 100,
+              shapes("[[],[],[],[]]", "[[],[],[],[]]",
+                     R"(["TensorList","TensorList","TensorList",""])", R"(["","","",""])"))
+          .op("aten::addcdiv_", 10, 10,
+              shapes("[[4,8],[4,8],[4,8],[]]", "[[8,1],[8,1],[8,1],[]]",
+                     R"(["float","float","float","Scalar"])", R"(["","","","0.5"])"))
+          .op("aten::addcdiv_", 30, 10,
+              shapes("[[2,8],[2,8],[2,8],[]]", "[[8,1],[8,1],[8,1],[]]",
+                     R"(["float","float","float","Scalar"])", R"(["","","","0.25"])"))
+          .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& list = node_of(trace, "aten::_foreach_addcdiv_");
+  EXPECT_TRUE(list.op_schema.starts_with("aten::_foreach_addcdiv_.ScalarList("));
+  ASSERT_EQ(list.inputs[2].items().size(), 2U);
+  EXPECT_EQ(list.inputs[2].items()[1].tensor().sizes[0], 2);
+  EXPECT_EQ(list.inputs[3].items()[1].as_double(), 0.25);
 }
 
 TEST(TraceOfProfile, ListsHaveTheTypesOfTheirTensors) {

@@ -1,0 +1,84 @@
+#include "autograd.h"
+
+#include <algorithm>
+
+namespace understudy::generator {
+
+Autograd::Autograd(const et_schema::Profile& profile, const HostEvents& host,
+                   std::span<const Call> calls)
+    : host_(host) {
+  const auto event_of = [&](HostIndex index) -> const et_schema::KinetoEvent& {
+    return profile.events[host.events[index].source];
+  };
+  std::vector<bool> in_backward(calls.size());
+  for (HostIndex i = 0; i < calls.size(); ++i) {
+    const HostIndex parent = host.events[i].parent;
+    in_backward[i] = calls[i].is_backward || (parent != kNoEvent && in_backward[parent]);
+    const et_schema::KinetoEvent& event = event_of(i);
+    if (in_backward[i]) {
+      begin_ns_ = std::min(begin_ns_, host.events[i].start_ns);
+    }
+    if (event.sequence < 0) {
+      continue;
+    }
+    // The counter moves on once a node is made: the last operator that began with a number made it.
+    Node& node = nodes_[event.sequence];
+    if (!in_backward[i]) {
+      node.forward = i;
+    } else if (event.name.starts_with(kEvaluation)) {
+      node.label = i;
+    }
+  }
+  for (HostIndex i = 0; i < calls.size(); ++i) {
+    const HostIndex parent = host.events[i].parent;
+    if (parent != kNoEvent && in_backward[i] &&
+        is_addition(event_of(i).name, event_of(parent).name)) {
+      if (const auto node = nodes_.find(event_of(parent).sequence); node != nodes_.end()) {
+        node->second.additions.push_back(i);
+      }
+    }
+  }
+  for (const auto& [sequence, node] : nodes_) {
+    if (node.label != kNoEvent && node.forward != kNoEvent) {
+      of_forward_.emplace(node.forward, &node);
+      by_begin_.emplace(host.events[node.label].start_ns, &node);
+    }
+  }
+}
+
+HostIndex Autograd::forward_of(std::int64_t sequence) const {
+  const auto found = nodes_.find(sequence);
+  return found == nodes_.end() ? kNoEvent : found->second.forward;
+}
+
+bool Autograd::is_within(HostIndex inner, HostIndex outer) const {
+  while (inner != kNoEvent && inner > outer) {
+    inner = host_.events[inner].parent;
+  }
+  return inner == outer;
+}
+
+bool Autograd::frees(HostIndex call, std::int64_t freed_ns) const {
+  auto after = by_begin_.upper_bound(freed_ns);
+  if (call == kNoEvent || after == by_begin_.begin()) {
+    return false;
+  }
+  const Node& node = *std::prev(after)->second;
+  return freed_ns <= host_.events[node.label].end_ns && is_within(node.forward, call);
+}
+
+bool Autograd::goes_back(HostIndex call) const {
+  const auto first = of_forward_.lower_bound(call);
+  return first != of_forward_.end() && is_within(first->first, call);
+}
+
+std::span<const HostIndex> Autograd::additions(HostIndex call) const {
+  const auto found = of_forward_.find(call);
+  return found == of_forward_.end() ? std::span<const HostIndex>() : found->second->additions;
+}
+
+bool Autograd::is_addition(std::string_view op, std::string_view parent) {
+  return (op == "aten::add" || op == "aten::add_") && parent.starts_with(kEvaluation);
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,76 @@
+#include "gradients.h"
+
+#include <algorithm>
+#include <set>
+
+namespace understudy::generator {
+Gradients::Waiting* Gradients::find(SeenIndex tensor) {
+  const auto found = std::ranges::find(waiting_, tensor, &Waiting::of);
+  return found == waiting_.end() ? nullptr : &*found;
+}
+
+SeenIndex Gradients::remove(Waiting& waiting) {
+  const SeenIndex gradient = waiting.gradient;
+  waiting_.erase(waiting_.begin() + (&waiting - waiting_.data()));
+  return gradient;
+}
+
+void Gradients::give(const Given& given) {
+  // What leaves a node outlives it, unless it was added, and none of its operators has read it.
+  const auto is_alive = [&](SeenIndex index) {
+    return tensors_.storage_of(index).freed_ns > given.end_ns || contains(given.added, index);
+  };
+  std::vector<SeenIndex> leaving;
+  for (const SeenIndex made : given.made) {
+    if (is_alive(made) && !contains(given.read, made) && !contains(given.sums, made) &&
+        !contains(leaving, made)) {
+      leaving.push_back(made);
+    }
+  }
+  // Formulas work their gradients out in the order of the names (torch/csrc/autograd/generated);
+  // an operator that gives several gives them in that of the arguments.
+  std::vector<Receiver> receivers(given.receivers.begin(), given.receivers.end());
+  const bool is_of_several = std::ranges::any_of(leaving, [&](SeenIndex index) {
+    return std::ranges::any_of(leaving, [&](SeenIndex other) {
+      return std::ranges::equal(tensors_[index].sizes, tensors_[other].sizes) &&
+             tensors_[index].maker != tensors_[other].maker;
+    });
+  });
+  if (is_of_several) {
+    std::ranges::stable_sort(receivers, {}, &Receiver::argument);
+  }
+  std::vector<SeenIndex> sums(given.sums.begin(), given.sums.end());
+  std::set<SeenIndex> done;
+  for (const Receiver& receiver : receivers) {
+    const SeenTensor& tensor = tensors_[receiver.tensor];
+    const auto fits = [&](SeenIndex index) {
+      return std::ranges::equal(tensors_[index].sizes, tensor.sizes);
+    };
+    const bool has_gradient =
+        et_schema::is_floating(tensor.dtype) || et_schema::is_complex(tensor.dtype);
+    if (!has_gradient || !done.insert(receiver.tensor).second) {
+      continue;
+    }
+    SeenIndex gradient = kNotSeen;
+    if (const auto found = std::ranges::find_if(leaving, fits); found != leaving.end()) {
+      gradient = *found;
+      leaving.erase(found);
+    } else if (const auto passed = std::ranges::find_if(
+                   given.incoming, [&](SeenIndex index) { return fits(index) && is_alive(index); });
+               passed != given.incoming.end()) {
+      gradient = *passed;
+    } else {
+      continue;
+    }
+    if (Waiting* const waiting = find(receiver.tensor); waiting != nullptr) {
+      if (const auto sum = std::ranges::find_if(sums, fits); sum != sums.end()) {
+        gradient = *sum;
+        sums.erase(sum);
+      }
+      remove(*waiting);
+    }
+    waiting_.push_back({receiver.tensor, gradient, given.moment, false});
+  }
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,137 @@
+#include "result_tensors.h"
+
+#include <algorithm>
+
+namespace understudy::generator {
+namespace {
+
+/// How many results behind this one are new and have its size.
+int later_of_size(const Call& call, std::size_t number) {
+  const std::vector<ResultTensor>& all = call.told.tensors;
+  return static_cast<int>(std::count_if(all.begin() + static_cast<std::ptrdiff_t>(number) + 1,
+                                        all.end(), [&](const ResultTensor& later) {
+                                          return later.storage_of < 0 &&
+                                                 later.sizes == all[number].sizes &&
+                                                 et_schema::item_size(later.dtype) ==
+                                                     et_schema::item_size(all[number].dtype);
+                                        }));
+}
+
+}  // namespace
+
+std::vector<SeenIndex> ResultTensors::find(const Call& call, const Frame& frame,
+                                           std::uint64_t moment) {
+  moment_ = moment;
+  std::vector<SeenIndex> results;
+  for (std::size_t i = 0; i < call.told.tensors.size(); ++i) {
+    results.push_back(find_one(call, frame, i, results));
+  }
+  return results;
+}
+
+SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::size_t number,
+                                  std::span<const SeenIndex> taken) {
+  const ResultTensor& result = call.told.tensors[number];
+  if (result.same_as >= 0) {
+    const SeenIndex same = frame.inputs[static_cast<std::size_t>(result.same_as)];
+    SeenTensor& written = tensors_[same];
+    if (!frame.is_backward && !tensors_.storage(written.storage).is_external) {
+      written.born = moment_;  // what it holds is new, and nobody has read it
+      written.used = 0;
+    }
+    return same;
+  }
+  SeenTensor seen;
+  seen.sizes = place(result.sizes);
+  seen.strides = place(result.strides);
+  seen.dtype = dtype_of(call, result);
+  seen.born = moment_;
+  seen.offset = result.offset_from;
+  seen.maker = call.event;
+  seen.place = number;
+  const bool is_view = result.storage_of >= 0;
+  if (is_view) {
+    const SeenTensor& base = tensors_[frame.inputs[static_cast<std::size_t>(result.storage_of)]];
+    seen.storage = base.storage;
+    seen.offset += result.offset_is_absolute ? 0 : base.offset;
+  }
+  const SeenIndex made = find_made(call, frame, seen, is_view, taken);
+  if (made != kNotSeen) {
+    SeenTensor& handed_on = tensors_[made];
+    handed_on.maker = call.event;
+    handed_on.place = number;
+    SeenStorage& storage = tensors_.storage(handed_on.storage);
+    // The call allocated it itself, and its child was the first to be seen with it.
+    if (!is_view && storage.is_external && handed_on.born > frame.begun) {
+      storage.is_external = false;
+      claim(call, number, storage);
+    }
+    handed_on.born = moment_;  // all results of a call are of one age
+    return made;
+  }
+  const std::int64_t bytes =
+      extent_bytes(seen.sizes, seen.strides, seen.offset, et_schema::item_size(seen.dtype));
+  if (!is_view) {
+    SeenStorage storage;
+    storage.bytes = bytes;
+    claim(call, number, storage);
+    seen.storage = tensors_.add_storage(storage);
+  } else {
+    SeenStorage& storage = tensors_.storage(seen.storage);
+    storage.bytes = std::max(storage.bytes, bytes);
+  }
+  return tensors_.add(seen);
+}
+
+/// Finds the allocation of a storage that the call made for that result.
+void ResultTensors::claim(const Call& call, std::size_t number, SeenStorage& storage) {
+  const HostEvent& event = host_.events[call.event];
+  if (const auto found = allocations_.claim(event.start_ns, event.end_ns, storage.bytes,
+                                            later_of_size(call, number))) {
+    storage.freed_ns = found->freed_ns;
+    storage.on_cpu = found->on_cpu;
+    storage.sign = DeviceSign::kAllocation;
+  }
+}
+
+/// The tensor of those that the call's children made which the call hands on.
+SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const SeenTensor& result,
+                                   bool is_view, std::span<const SeenIndex> taken) {
+  const std::int64_t end_ns = host_.events[call.event].end_ns;
+  SeenIndex best = kNotSeen;
+  int best_likeness = -1;
+  int later = later_of_size(call, result.place);
+  for (std::size_t i = frame.made.size(); i-- > 0;) {
+    const SeenIndex index = frame.made[i];
+    const SeenTensor& made = tensors_[index];
+    const SeenStorage& storage = tensors_.storage(made.storage);
+    const bool is_it = std::ranges::equal(made.sizes, result.sizes) && made.dtype == result.dtype &&
+                       std::ranges::find(taken, index) == taken.end() &&
+                       (is_view ? made.storage == result.storage && made.offset == result.offset &&
+                                      std::ranges::equal(made.strides, result.strides)
+                                : !is_input(frame, made.storage) && storage.freed_ns >= end_ns);
+    const int likeness = (std::ranges::equal(made.strides, result.strides) ? 2 : 0) +
+                         (made.place == result.place ? 1 : 0);
+    // The newest are the last results.
+    const bool is_better = likeness > best_likeness || (likeness == best_likeness && later > 0);
+    if (is_it && is_better && index != best) {
+      later -= likeness == best_likeness ? 1 : 0;
+      best = index;
+      best_likeness = likeness;
+    }
+  }
+  return best;
+}
+
+bool ResultTensors::is_input(const Frame& frame, StorageIndex storage) const {
+  return std::ranges::any_of(frame.inputs,
+                             [&](SeenIndex input) { return tensors_[input].storage == storage; });
+}
+
+std::span<const std::int64_t> ResultTensors::place(std::span<const std::int64_t> numbers) {
+  const std::span<std::int64_t> placed = arena_.array<std::int64_t>(numbers.size());
+  std::ranges::copy(numbers, placed.begin());
+  return placed;
+}
+
+}  // namespace understudy::generator

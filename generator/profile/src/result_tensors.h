@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "calls.h"
+#include "et_schema/support/arena.h"
+#include "identity.h"
+#include "tensors.h"
+
+namespace understudy::generator {
+
+/// Says which tensors calls result in: those that the call's children made, views of its arguments,
+/// or new ones, which live as long as the allocation that the call made for them.
+class ResultTensors {
+ public:
+  ResultTensors(const et_schema::Profile& profile, const HostEvents& host, Tensors& tensors,
+                et_schema::Arena arena)
+      : host_(host), tensors_(tensors), arena_(arena), allocations_(profile, host) {}
+
+  /// The results of the call whose frame ends, in their order.
+  [[nodiscard]] std::vector<SeenIndex> find(const Call& call, const Frame& frame,
+                                            std::uint64_t moment);
+
+ private:
+  [[nodiscard]] SeenIndex find_one(const Call& call, const Frame& frame, std::size_t number,
+                                   std::span<const SeenIndex> taken);
+  [[nodiscard]] SeenIndex find_made(const Call& call, const Frame& frame, const SeenTensor& result,
+                                    bool is_view, std::span<const SeenIndex> taken);
+  [[nodiscard]] bool is_input(const Frame& frame, StorageIndex storage) const;
+  void claim(const Call& call, std::size_t number, SeenStorage& storage);
+  [[nodiscard]] std::span<const std::int64_t> place(std::span<const std::int64_t> numbers);
+
+  const HostEvents& host_;
+  Tensors& tensors_;
+  et_schema::Arena arena_;
+  Allocations allocations_;
+  std::uint64_t moment_ = 0;
+};
+
+}  // namespace understudy::generator
