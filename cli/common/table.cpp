@@ -1,9 +1,6 @@
 #include "common/table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -95,28 +92,6 @@ std::string TextTable::to_csv() const {
     text += '\n';
   }
   return text;
-}
-
-std::string with_commas(std::uint64_t number) {
-  std::string text = fmt::format("{}", number);
-  constexpr std::size_t kGroup = 3;
-  for (std::size_t at = text.size(); at > kGroup;) {
-    at -= kGroup;
-    text.insert(at, 1, ',');
-  }
-  return text;
-}
-
-std::string with_bytes(std::uint64_t bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  constexpr double kStep = 1024;
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= kStep && unit + 1 < kUnits.size()) {
-    value /= kStep;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 }  // namespace understudy::cli

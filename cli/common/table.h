@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "common/figures.h"
+
 namespace understudy::cli {
 
 enum class Alignment : std::uint8_t { kLeft, kRight };
@@ -32,11 +34,5 @@ class TextTable {
   std::vector<TableColumn> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
-
-/// 1234567 → "1,234,567".
-[[nodiscard]] std::string with_commas(std::uint64_t number);
-
-/// 1536 → "1.5 KiB".
-[[nodiscard]] std::string with_bytes(std::uint64_t bytes);
 
 }  // namespace understudy::cli

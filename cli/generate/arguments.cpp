@@ -6,7 +6,7 @@
 
 #include "compile/compile.h"
 #include "et_schema/support/error.h"
-#include "generate/blur.h"
+#include "generate/change.h"
 
 namespace understudy::cli {
 namespace {
@@ -168,7 +168,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       "--allow-partial",
       [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },
       "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, true);
   CLI::Option* profile =
       app->add_option("--profile", arguments.profiles.files,
                       "Kineto profiles that give the recorded times, one a rank (default: those of "

@@ -7,11 +7,11 @@
 
 #include "common/command_line.h"
 #include "compile/profiles.h"
-#include "generate/batch.h"
 #include "generate/emit.h"
 #include "generate/kernels.h"
 #include "generate/sign.h"
 #include "generator/options/options.h"
+#include "generator/resize/batch.h"
 
 namespace understudy::cli {
 

@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "common/table.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 
@@ -90,35 +89,6 @@ WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& fol
   }
   et_schema::write_file_atomically(path_in(folder, kGroupsName), written.job.comm_groups);
   return written;
-}
-
-std::string chakra_text(const WrittenChakra& written) {
-  const std::vector<et_schema::ChakraFile>& files = written.job.files;
-  std::string text =
-      fmt::format("{}: Chakra traces of {} rank{}, {}, and {}\n", written.folder, files.size(),
-                  files.size() == 1 ? "" : "s", with_bytes(written.bytes), kGroupsName);
-  TextTable table({{"rank", Alignment::kRight},
-                   {"file"},
-                   {"nodes", Alignment::kRight},
-                   {"on a device", Alignment::kRight},
-                   {"communication", Alignment::kRight},
-                   {"data edges", Alignment::kRight},
-                   {"order edges", Alignment::kRight}});
-  for (const et_schema::ChakraFile& file : files) {
-    auto edges = edges_of(file);
-    table.add({std::to_string(file.rank), file.file, with_commas(file.nodes.size()),
-               with_commas(edges["device"] - edges["communication"]),
-               with_commas(edges["communication"]), with_commas(edges["data"]),
-               with_commas(edges["order"])});
-  }
-  text += table.to_text();
-  TextTable left_out({{"left out"}, {"count", Alignment::kRight}, {"meaning"}});
-  for (const auto& [loss, count] : written.job.left_out) {
-    left_out.add(
-        {std::string(info(loss).name), with_commas(count), std::string(info(loss).meaning)});
-  }
-  return left_out.empty() ? text
-                          : text + "\nWhat a Chakra trace cannot hold\n" + left_out.to_text();
 }
 
 nlohmann::ordered_json chakra_json(const WrittenChakra& written) {

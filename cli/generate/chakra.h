@@ -25,7 +25,6 @@ void refuse_chakra_folder(const std::string& folder, const std::vector<std::stri
 [[nodiscard]] WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& folder);
 
 /// What was written, and what of the benchmark such a trace cannot hold.
-[[nodiscard]] std::string chakra_text(const WrittenChakra& written);
 [[nodiscard]] nlohmann::ordered_json chakra_json(const WrittenChakra& written);
 
 }  // namespace understudy::cli

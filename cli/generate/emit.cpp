@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "common/figures.h"
-#include "common/json_csv.h"
 #include "common/output.h"
-#include "common/table.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
@@ -63,33 +63,6 @@ std::size_t lines_of(const Project& project) {
   return lines;
 }
 
-std::string text_of(const Project& project, const EmitChoice& choice) {
-  std::string text = fmt::format(
-      "{}: {} files, {} lines of steps; {} operators in {} functions with {} calls, {} by name\n",
-      choice.folder, project.files.size(), with_commas(lines_of(project)),
-      with_commas(project.operators), with_commas(project.functions), with_commas(project.calls),
-      with_commas(project.boxed));
-  if (project.missing.empty() && project.foreign.empty()) {
-    return text + "Nothing is missing; README.md in it says how to build and run it\n";
-  }
-  const auto add_table = [&](const char* title, const std::vector<Missing>& rows) {
-    if (rows.empty()) {
-      return;
-    }
-    text += title;
-    TextTable table(
-        {{"operator"}, {"count", Alignment::kRight}, {"time", Alignment::kRight}, {"reason"}});
-    for (const Missing& row : rows) {
-      table.add({row.name, with_commas(row.count), share_text(row), row.reason});
-    }
-    text += table.to_text();
-  };
-  add_table("\nMissing: what reads their results gets tensors made before the step\n",
-            project.missing);
-  add_table("\nOf other libraries: the project runs only with --op-library LIB\n", project.foreign);
-  return text;
-}
-
 nlohmann::ordered_json json_of(const std::vector<Missing>& rows) {
   nlohmann::ordered_json array = nlohmann::ordered_json::array();
   for (const Missing& row : rows) {
@@ -111,6 +84,40 @@ nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice)
           {"by_name", project.boxed},
           {"missing", json_of(project.missing)},
           {"foreign", json_of(project.foreign)}};
+}
+
+pages::Page project_page(const Project& project, const EmitChoice& choice) {
+  const nlohmann::ordered_json document = json_of(project, choice);
+  const auto count = [&](const char* at, const char* name) {
+    return pages::fact_at(document, at, name, pages::CellKind::kCount);
+  };
+  const auto table = [&](const char* key, const char* caption) {
+    return pages::table_at(document, {.id = std::string(key) + "-table",
+                                      .caption = caption,
+                                      .columns = {{"operator", pages::CellKind::kText, "name"},
+                                                  {"count", pages::CellKind::kCount, "count"},
+                                                  {"time", pages::CellKind::kPercent, "time_share"},
+                                                  {"reason", pages::CellKind::kText, "reason"}},
+                                      .at = std::string("/") + key});
+  };
+  pages::Page page;
+  page.title = choice.folder + ": the step as source; README.md in it says how to build and run it";
+  page.verdict = project.missing.empty() && project.foreign.empty() ? "Nothing is missing." : "";
+  page.sections = {
+      {"project",
+       "What is in it",
+       {pages::Facts{count("/files", "files"), count("/step_lines", "lines of steps"),
+                     count("/operators", "operators"), count("/functions", "functions"),
+                     count("/calls", "calls of them"), count("/by_name", "operators by name")}}},
+      {"missing",
+       "Missing",
+       {table("missing", "Missing: what reads their results gets tensors made before the step")}},
+      {"foreign",
+       "Of other libraries",
+       {table("foreign", "Of other libraries: the project runs only with --op-library LIB")}}};
+  pages::set_data(page, document, "project.json");
+  page.footer = "Made by Understudy's generate.";
+  return page;
 }
 
 }  // namespace
@@ -145,8 +152,9 @@ void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::st
   const Project project = emitter::emit_project(
       bench, choice.language == "cpp" ? emitter::Language::kCpp : emitter::Language::kPython, name);
   write_files(project, choice.folder);
-  print_output(as_asked(format, json_of(project, choice),
-                        [&] { return quiet ? std::string() : text_of(project, choice); }));
+  if (!quiet || format != Format::kText) {
+    print_output(pages::written(project_page(project, choice), format));
+  }
   if (!project.missing.empty() && !choice.allow_missing) {
     const Missing& first = project.missing.front();
     throw et_schema::run_failed(

@@ -14,7 +14,6 @@
 #include <system_error>
 #include <utility>
 
-#include "common/figures.h"
 #include "et_schema/bench/kernels.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
@@ -239,29 +238,6 @@ std::size_t remove_kernels(et_schema::Bench& bench) {
     program.kernels.clear();
   }
   return keys.size();
-}
-
-std::string removed_kernels_text(std::size_t kernels) {
-  return kernels == 0 ? ""
-                      : fmt::format(
-                            "\nMachine code of {} kernels was left out, since their grids "
-                            "are of the recorded sizes: stubs\n",
-                            with_commas(kernels));
-}
-
-std::string kernels_text(const KernelsMade& made) {
-  std::string text = fmt::format(
-      "\nKernels: {} compiled by {}, {} cubins of {} bytes; launched by {} instructions",
-      with_commas(made.kernels), made.compiler, with_commas(made.cubins), with_commas(made.bytes),
-      with_commas(made.launches));
-  text += made.stubs == 0
-              ? "\n"
-              : fmt::format(", {} others have no machine code: stubs\n", with_commas(made.stubs));
-  for (const KernelsMade::Failure& failure : made.failures) {
-    text += fmt::format("  not compiled for sm_{}: {}: {}\n", failure.architecture, failure.name,
-                        failure.why);
-  }
-  return text;
 }
 
 nlohmann::ordered_json kernels_json(const KernelsMade& made) {

@@ -40,8 +40,6 @@ void add_kernels_option(CLI::App& app, std::vector<int>& architectures);
 /// numbers of the recorded sizes. How many kernels it had.
 [[nodiscard]] std::size_t remove_kernels(et_schema::Bench& bench);
 
-[[nodiscard]] std::string removed_kernels_text(std::size_t kernels);
-[[nodiscard]] std::string kernels_text(const KernelsMade& made);
 [[nodiscard]] nlohmann::ordered_json kernels_json(const KernelsMade& made);
 
 }  // namespace understudy::cli

@@ -16,16 +16,14 @@
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/read_file.h"
 #include "generate/arguments.h"
-#include "generate/batch.h"
-#include "generate/blur.h"
 #include "generate/chakra.h"
+#include "generate/change.h"
+#include "generate/document.h"
 #include "generate/emit.h"
 #include "generate/kernels.h"
-#include "generate/obfuscate.h"
-#include "generate/reduce.h"
-#include "generate/render.h"
 #include "generate/sign.h"
 #include "generator/job/generate.h"
+#include "pages/html/page.h"
 
 namespace understudy::cli {
 namespace {
@@ -99,9 +97,8 @@ void write_bench(const GenerateArguments& arguments, et_schema::Bench& bench, st
                  Generated& made) {
   et_schema::BenchWriting writing(arguments.keep_names ? et_schema::ManifestNames::kClear
                                                        : et_schema::ManifestNames::kHashed);
-  std::optional<Reduced> reduced;
   if (arguments.reduce) {
-    reduced = reduce(bench, writing, *arguments.reduce);
+    made.changes.reduced = reduce(bench, writing, *arguments.reduce);
     writing.loops = et_schema::LineLoops::kFolded;
   }
   if (bytes.empty() || arguments.reduce) {
@@ -113,23 +110,6 @@ void write_bench(const GenerateArguments& arguments, et_schema::Bench& bench, st
   made.bytes = bytes.size();
   if (const auto signer = et_schema::find_signer(bytes, arguments.output)) {
     made.signed_by = signer->hex();
-  }
-  if (reduced) {
-    made.reduced = reduced_text(*reduced, made.bytes);
-  }
-}
-
-void print_made(const GenerateArguments& arguments, const Generated& made) {
-  if (arguments.format == Format::kJson) {
-    print_output(generated_json(made));
-  } else if (arguments.format == Format::kCsv) {
-    print_output(generated_csv(made));
-  } else if (!arguments.quiet) {
-    print_output(generated_text(made) + (made.blurred ? blurred_text(*made.blurred) : "") +
-                 (made.batched ? batched_text(made.batched->size, made.batched->bench) : "") +
-                 (made.kernels ? kernels_text(*made.kernels) : "") +
-                 removed_kernels_text(made.removed_kernels) + made.reduced +
-                 (made.signed_by.empty() ? "" : "\nSigned by key " + made.signed_by + "\n"));
   }
 }
 
@@ -165,12 +145,12 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
 /// Makes of the benchmark the other one that was asked for. Its file's `bytes` are then no longer
 /// those that were read.
 void change_bench(const GenerateArguments& arguments, const std::string& names_path, Taken& taken,
-                  Generated& made, Progress& progress) {
+                  Changes& changes, Progress& progress) {
   et_schema::Bench& bench = taken.compiled.bench;
   if (arguments.shapes_within) {
     progress.show("changing shapes");
-    made.blurred = blur(std::move(bench), *arguments.shapes_within);
-    bench = std::move(made.blurred->bench);
+    changes.blurred = blur(std::move(bench), *arguments.shapes_within);
+    bench = std::move(changes.blurred->bench);
     taken.bytes.clear();
   }
   if (arguments.batch) {
@@ -178,15 +158,15 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
     generator::BatchedBench batched =
         generator::bench_with_batch_size(std::move(bench), *arguments.batch);
     bench = std::move(batched.bench);
-    made.batched = {*arguments.batch, std::move(batched)};
+    changes.batched = {*arguments.batch, std::move(batched)};
     taken.bytes.clear();
   }
   if (arguments.shapes_within || arguments.batch) {
-    made.removed_kernels = remove_kernels(bench);
+    changes.removed_kernels = remove_kernels(bench);
   }
   progress.show("writing");
   if (arguments.obfuscate) {
-    made.hidden = hide(bench, names_path);
+    changes.hidden = hide(bench, names_path);
     taken.bytes.clear();
   }
 }
@@ -211,7 +191,7 @@ int generate(const GenerateArguments& arguments) {
     progress.show("compiling kernels");
     made.kernels = compile_kernels(bench, arguments.paths, arguments.kernels);
   }
-  change_bench(arguments, names_path, taken, made, progress);
+  change_bench(arguments, names_path, taken, made.changes, progress);
   const bool has_chakra = !arguments.chakra_folder.empty();
   if (!arguments.output.empty()) {
     write_bench(arguments, bench, std::move(taken.bytes), made);
@@ -220,8 +200,9 @@ int generate(const GenerateArguments& arguments) {
     made.chakra = write_chakra(bench, arguments.chakra_folder);
   }
   progress.clear();
-  if (!arguments.output.empty() || has_chakra) {
-    print_made(arguments, made);
+  const bool is_told = !arguments.quiet || arguments.format != Format::kText;
+  if ((!arguments.output.empty() || has_chakra) && is_told) {
+    print_output(pages::written(generated_page(made), arguments.format));
   }
   if (!arguments.emit.folder.empty()) {
     const std::string& named = arguments.obfuscate ? arguments.output : arguments.paths.front();

@@ -1,39 +1,287 @@
-#include "inspect/bench.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <map>
+#include <utility>
 
-#include "common/json_csv.h"
+#include "common/figures.h"
 #include "et_schema/model/memory_plan.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
-#include "inspect/bench_page.h"
-#include "inspect/render_ops.h"
+#include "inspect/documents.h"
+#include "pages/html/from_json.h"
+#include "pages/plots/plots.h"
+#include "pages/timeline/timeline.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using et_schema::Bench;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
 using et_schema::Program;
+using pages::CellKind;
+using pages::Notes;
+using pages::Section;
+using pages::Table;
+
+constexpr double kNsPerMs = 1e6;
+
+const char* name_of(InstructionKind kind) {
+  switch (kind) {
+    case InstructionKind::kOp:
+      return "op";
+    case InstructionKind::kAlias:
+      return "alias";
+    case InstructionKind::kNative:
+      return "native";
+    case InstructionKind::kCollective:
+      return "collective";
+    case InstructionKind::kP2p:
+      return "p2p";
+    case InstructionKind::kWait:
+      return "wait";
+    case InstructionKind::kKernel:
+      return "kernel";
+    case InstructionKind::kMarker:
+      break;
+  }
+  return "marker";
+}
+
+bool is_communication(const Instruction& instruction) {
+  return instruction.kind == InstructionKind::kCollective ||
+         instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
+}
+
+std::string class_of(const Instruction& instruction) {
+  return is_communication(instruction) ? "communication"
+                                       : std::string(et_schema::op_class(instruction.name));
+}
+
+/// The classes that take most time, the longest first; those without a colour of their own become
+/// "other".
+class Kinds {
+ public:
+  explicit Kinds(const Bench& bench) {
+    std::map<std::string, std::int64_t> sums;
+    for (const Program& program : bench.programs) {
+      for (const Instruction& instruction : program.instructions) {
+        if (instruction.timing) {
+          sums[class_of(instruction)] += instruction.timing->host_ns;
+        }
+      }
+    }
+    std::vector<std::pair<std::string, std::int64_t>> order(sums.begin(), sums.end());
+    std::ranges::stable_sort(order,
+                             [](const auto& a, const auto& b) { return a.second > b.second; });
+    constexpr std::size_t kMost = 9;
+    for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
+      names_.push_back(order[i].first);
+    }
+    if (order.size() > kMost) {
+      names_.emplace_back("other");
+    }
+  }
+
+  [[nodiscard]] std::size_t number_of(const std::string& name) const {
+    const auto found = std::ranges::find(names_, name);
+    return std::min<std::size_t>(static_cast<std::size_t>(found - names_.begin()),
+                                 names_.size() - 1);
+  }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// A lane a thread, and one for the calls of communications.
+void add_lanes(pages::Timeline& plot, const Program& program, const std::string& group,
+               const Kinds& kinds, pages::TextNumbers& names) {
+  std::map<std::uint64_t, pages::TimelineLane> threads;
+  pages::TimelineLane communication{group, "communication"};
+  for (const Instruction& instruction : program.instructions) {
+    if (!instruction.timing) {
+      continue;
+    }
+    const pages::TimelineEvent event{instruction.timing->start_ns, instruction.timing->host_ns,
+                                     names.number_of(instruction.name),
+                                     kinds.number_of(class_of(instruction))};
+    threads
+        .try_emplace(instruction.thread,
+                     pages::TimelineLane{group, fmt::format("thread {}", instruction.thread)})
+        .first->second.events.push_back(event);
+    if (is_communication(instruction)) {
+      communication.events.push_back(event);
+    }
+  }
+  for (auto& [thread, lane] : threads) {
+    plot.lanes.push_back(std::move(lane));
+  }
+  if (!communication.events.empty()) {
+    plot.lanes.push_back(std::move(communication));
+  }
+}
+
+Section timeline_section(const Bench& bench) {
+  const Kinds kinds(bench);
+  Section section{"timeline", "Timeline of the recorded step", {}};
+  if (kinds.names().empty()) {
+    section.blocks.emplace_back(
+        Notes{{"Not known: no profile was linked, so that no instruction has a recorded time."}});
+    return section;
+  }
+  pages::Timeline plot{.id = "step-timeline",
+                       .caption =
+                           "When each instruction was issued in the original and how long "
+                           "its call took on the host: medians over the profiled steps. "
+                           "Calls of communications stand in a lane of their own again. A "
+                           "benchmark does not hold when work ran on a device.",
+                       .names = {},
+                       .kinds = kinds.names(),
+                       .lanes = {}};
+  pages::TextNumbers names;
+  constexpr std::size_t kMostRanks = 16;
+  for (std::size_t rank = 0; rank < std::min(bench.programs.size(), kMostRanks); ++rank) {
+    add_lanes(plot, bench.programs[rank], fmt::format("rank {}", bench.recorded_rank(rank)), kinds,
+              names);
+  }
+  if (bench.programs.size() > kMostRanks) {
+    plot.caption += fmt::format(" The first {} of {} ranks.", kMostRanks, bench.programs.size());
+  }
+  plot.names = names.texts();
+  section.blocks.emplace_back(pages::timeline(plot));
+  return section;
+}
+
+std::vector<RankOps> ops_by(const Bench& bench, GroupBy by) {
+  std::vector<RankOps> ops;
+  for (const Program& program : bench.programs) {
+    ops.push_back(group_operators(program, by));
+  }
+  return ops;
+}
+
+/// Of no text, nor in the data: `inspect --ops` tells these.
+Section operators_section(const Bench& bench) {
+  Section section{"operators", "Operators", {}};
+  for (const auto& [by, id] :
+       {std::pair(GroupBy::kClass, "class-table"), {GroupBy::kName, "operator-table"}}) {
+    const RankOps sum = sum_of(ops_by(bench, by));
+    if (by == GroupBy::kClass) {
+      pages::Bars plot{
+          "Recorded host time by class of operator, all ranks.", "ms", {"recorded"}, {}};
+      for (const OpRow& row : sum.rows) {
+        plot.rows.push_back({row.name, {static_cast<double>(row.self_ns) / kNsPerMs}});
+      }
+      section.blocks.emplace_back(pages::bars(plot));
+    }
+    Table table{.id = id,
+                .caption = "Recorded times, all ranks; a call with all below it",
+                .columns = {{by == GroupBy::kName ? "operator" : "class"},
+                            {"calls", CellKind::kCount},
+                            {"with a time", CellKind::kCount},
+                            {"host ms", CellKind::kFigure},
+                            {"device ms", CellKind::kFigure}},
+                .shown_in_text = 0};
+    for (const OpRow& row : sum.rows) {
+      const auto ms = [&row](std::int64_t ns) {
+        return row.timed == 0 ? pages::Cell() : pages::Cell(static_cast<double>(ns) / kNsPerMs);
+      };
+      table.rows.push_back({row.name, row.count, row.timed, ms(row.self_ns), ms(row.device_ns)});
+    }
+    section.blocks.emplace_back(std::move(table));
+  }
+  return section;
+}
+
+Section holdings_section(const Json& document) {
+  const auto table = [&](Table of) { return pages::table_at(document, std::move(of)); };
+  return {
+      "ranks",
+      "What it holds",
+      {table({.id = "rank-table",
+              .caption = "Ranks",
+              .columns = {{"rank", CellKind::kId, "rank"},
+                          {"schema", CellKind::kText, "schema"},
+                          {"step", CellKind::kText, "step"},
+                          {"operators", CellKind::kCount, "operators"},
+                          {"instructions", CellKind::kCount, "instructions"},
+                          {"slots", CellKind::kCount, "slots"},
+                          {"storages", CellKind::kCount, "storages"},
+                          {"bytes made before the step", CellKind::kCount, "external_bytes"},
+                          {"recorded step ms", CellKind::kFigure, "step_ns", "", 1 / kNsPerMs},
+                          {"profile", CellKind::kText, "profile"}},
+              .at = "/ranks"}),
+       table({.id = "kind-table",
+              .caption = "Instructions",
+              .columns = {{"instruction", CellKind::kText, "name"},
+                          pages::summed({"count", CellKind::kCount, "value"})},
+              .at = "/ranks/*/kinds"}),
+       table({.id = "opened-table",
+              .caption = "Operators that were opened: their children are replayed in their place",
+              .columns = {{"operator", CellKind::kText, "name"},
+                          pages::summed({"count", CellKind::kCount, "count"}),
+                          {"reason", CellKind::kText, "reason"}},
+              .at = "/ranks/*/opened"})}};
+}
+
+std::string bench_verdict(const Bench& bench) {
+  std::uint64_t operators = 0;
+  std::uint64_t losses = 0;
+  std::int64_t step_ns = 0;
+  for (const Program& program : bench.programs) {
+    operators += program.selection.operators;
+    step_ns = std::max(step_ns, program.profile ? program.profile->step_ns : 0);
+    for (const auto& [name, count] : program.losses.nonzero()) {
+      losses += count;
+    }
+  }
+  const std::string recorded =
+      step_ns == 0 ? "no profile is linked: nothing is known of the original's times"
+                   : fmt::format("the recorded step took {} ms",
+                                 figure_text(static_cast<double>(step_ns) / kNsPerMs));
+  const std::string lost = losses == 0 ? "nothing was"
+                                       : fmt::format("{} {}", with_commas(losses),
+                                                     losses == 1 ? "thing was" : "things were");
+  return fmt::format("{} operators on {} {}; {}; {} lost, assumed or repaired.",
+                     with_commas(operators), bench.world_size(),
+                     bench.world_size() == 1 ? "rank" : "ranks", recorded, lost);
+}
+
+std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
+  std::map<std::string, std::uint64_t> kinds;
+  for (const Instruction& instruction : program.instructions) {
+    ++kinds[name_of(instruction.kind)];
+  }
+  return kinds;
+}
 
 Json bench_document(const Bench& bench) {
   Json list = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const Program& program = bench.programs[rank];
+    const auto& profile = program.profile;
     Json opened = Json::array();
     for (const et_schema::Opened& entry : program.selection.opened) {
       opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
     }
-    list.push_back({{"rank", bench.recorded_rank(rank)},
-                    {"schema", schema_of(bench, rank)},
-                    {"step", program.selection.step},
-                    {"operators", program.selection.operators},
-                    {"instructions", program.instructions.size()},
-                    {"kinds", instruction_kinds(program)},
-                    {"slots", program.slots.size()},
-                    {"storages", program.storages.size()},
-                    {"external_bytes", et_schema::plan_memory(program).external_bytes},
-                    {"opened", std::move(opened)},
-                    {"losses", program.losses.nonzero()}});
+    list.push_back(
+        {{"rank", bench.recorded_rank(rank)},
+         {"schema", rank < bench.sources.size() ? bench.sources[rank].schema : std::string()},
+         {"step", program.selection.step},
+         {"operators", program.selection.operators},
+         {"instructions", program.instructions.size()},
+         {"kinds", instruction_kinds(program)},
+         {"slots", program.slots.size()},
+         {"storages", program.storages.size()},
+         {"external_bytes", et_schema::plan_memory(program).external_bytes},
+         {"step_ns", profile ? Json(profile->step_ns) : Json()},
+         {"profile", profile ? Json(profile->file) : Json()},
+         {"opened", std::move(opened)},
+         {"losses", program.losses.nonzero()}});
   }
   return {{"benchmark",
            {{"tool_version", bench.tool_version},
@@ -44,8 +292,7 @@ Json bench_document(const Bench& bench) {
 
 }  // namespace
 
-std::string render_bench(const Bench& bench, const std::string& file, Format format,
-                         std::optional<GroupBy> by) {
+pages::Page bench_page(const Bench& bench, const std::string& file, std::optional<GroupBy> by) {
   if (by == GroupBy::kModule || by == GroupBy::kPhase) {
     throw et_schema::usage_error("a benchmark does not tell where an operator stood in the program",
                                  {.field = "--by",
@@ -53,22 +300,32 @@ std::string render_bench(const Bench& bench, const std::string& file, Format for
                                   .got = std::string(to_string(*by)),
                                   .hint = "inspect the traces that it was made from"});
   }
-  std::vector<RankOps> ops;
-  for (std::size_t rank = 0; by && rank < bench.programs.size(); ++rank) {
-    ops.push_back(group_operators(bench.programs[rank], bench.recorded_rank(rank), *by));
-  }
   Json document = bench_document(bench);
-  if (format == Format::kCsv) {
-    return by ? ops_csv(ops, *by) : json_to_csv(document);
+  pages::Page page;
+  page.title = "Benchmark " + file;
+  page.subtitle = fmt::format("made by Understudy {}", bench.tool_version);
+  page.verdict = bench_verdict(bench);
+  if (bench.partial) {
+    page.findings.push_back(
+        fmt::format("Some of a job's ranks, each to be replayed alone: {} of {}.",
+                    fmt::join(bench.partial->ranks, ", "), bench.partial->world_size));
   }
-  for (std::size_t rank = 0; rank < ops.size(); ++rank) {
-    add_ops(document["ranks"][rank], ops[rank], *by);
+  const Table losses = pages::losses_at(document, "/ranks/*/losses");
+  page.sections = {timeline_section(bench),
+                   operators_section(bench),
+                   holdings_section(document),
+                   {"losses",
+                    "Losses",
+                    {losses.rows.empty() ? pages::Block(Notes{{"Nothing was lost or repaired."}})
+                                         : pages::Block(losses)}}};
+  if (by) {
+    const std::vector<RankOps> ops = ops_by(bench, *by);
+    add_all_ops(document, ops);
+    page.sections.push_back(ops_section(document, ops));
   }
-  const std::string json = document.dump() + "\n";
-  return format == Format::kJson
-             ? json
-             : pages::written(bench_page(bench, file, json), format) +
-                   (by && format == Format::kText ? "\n" + ops_text(ops, *by) : "");
+  pages::set_data(page, document, "benchmark.json");
+  page.footer = "Made by Understudy's inspect.";
+  return page;
 }
 
 }  // namespace understudy::cli

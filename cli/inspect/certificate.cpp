@@ -1,7 +1,6 @@
 #include "inspect/certificate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/json_csv.h"
-#include "common/table.h"
 #include "et_schema/bench/signature.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/support/content_hash.h"
@@ -19,7 +16,7 @@
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/zip.h"
-#include "inspect/certified_report.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
@@ -28,6 +25,7 @@ using Json = nlohmann::ordered_json;
 using et_schema::Bench;
 using et_schema::InstructionKind;
 using et_schema::Program;
+using pages::CellKind;
 
 constexpr int kCertificateVersion = 1;
 
@@ -129,82 +127,98 @@ Json certificate_document(const std::string& path, const std::optional<Certified
           {"measured", report ? measured_by(*report, bench, benchmark_hash) : Json(nullptr)}};
 }
 
-std::string text_of(const Json& value) {
-  return value.is_null()           ? "not stated"
-         : value.is_string()       ? value.get<std::string>()
-         : value.is_number_float() ? fmt::format("{:.6g}", value.get<double>())
-                                   : value.dump();
+/// A fact for each member.
+pages::Facts facts_of(const Json& document, const std::string& at,
+                      const std::vector<std::string>& keys) {
+  pages::Facts facts;
+  for (const std::string& key : keys) {
+    std::string name = key;
+    std::ranges::replace(name, '_', ' ');
+    const bool is_count = document.at(Json::json_pointer(at + key)).is_number_integer();
+    const bool is_number = document.at(Json::json_pointer(at + key)).is_number();
+    facts.push_back(pages::fact_at(document, at + key, name,
+                                   is_count    ? CellKind::kCount
+                                   : is_number ? CellKind::kFigure
+                                               : CellKind::kText));
+  }
+  return facts;
 }
 
-void add_rows(TextTable& table, const Json& document, const std::vector<const char*>& keys) {
-  for (const char* key : keys) {
-    table.add({key, text_of(document.at(key))});
-  }
-}
-
-std::string certificate_text(const Json& document) {
-  TextTable head({{""}, {""}});
-  add_rows(head, document,
-           {"file", "bytes", "content_hash", "benchmark_hash", "tool_version", "format_version",
-            "world_size", "recorded_world_size", "licence"});
-  std::string text = "Certificate of a benchmark\n" + head.to_text();
-  const Json& signer = document["signed_by"];
-  text += signer.is_null() ? "\nNobody signed it: it says what is in the file, not who made it\n"
-                           : fmt::format("\nSigned, all of it, by the owner of key\n  {}\n",
-                                         signer.get<std::string>());
-  text += document["sources"].empty() ? "\nSources: none stated\n" : "\nSources\n";
-  TextTable sources({{"rank", Alignment::kRight},
-                     {"file"},
-                     {"bytes", Alignment::kRight},
-                     {"content_hash"},
-                     {"schema"},
-                     {"profile"},
-                     {"its hash"}});
-  for (const Json& source : document["sources"]) {
-    const bool has_profile = source.contains("profile");
-    sources.add({text_of(source["rank"]), text_of(source["file"]), text_of(source["bytes"]),
-                 text_of(source["content_hash"]), text_of(source["schema"]),
-                 has_profile ? text_of(source["profile"]["file"]) : "-",
-                 has_profile ? text_of(source["profile"]["content_hash"]) : "-"});
-  }
-  text += sources.empty() ? "" : sources.to_text();
-  text += "\nContents, all ranks\n";
-  TextTable contents({{""}, {"", Alignment::kRight}});
-  add_rows(contents, document,
-           {"operators", "communication", "replaceable_by_body", "pinned_results", "native_labels",
-            "kernels"});
-  text += contents.to_text();
-  const Json& selection = document["selection"];
-  text += fmt::format("\nStep: {}; filters: {}\n",
-                      selection["step"].get<std::string>().empty()
-                          ? "the whole trace"
-                          : selection["step"].get<std::string>(),
-                      selection["filters"].empty() ? "none" : selection["filters"].dump());
-  for (const char* list : {"opened", "losses"}) {
-    TextTable table({{list}, {"count", Alignment::kRight}});
-    for (const auto& [name, count] : document[list].items()) {
-      table.add({name, text_of(count)});
-    }
-    text += table.empty() ? "" : "\n" + table.to_text();
-  }
+pages::Section measured_section(const Json& document) {
+  pages::Section section{
+      "measured", "As the report says, unchecked but for ranges and what its ranks add up to", {}};
   if (document["measured"].is_null()) {
-    return text + "\nMeasured: nothing stated; --report adds what a replay measured\n";
+    section.title = "Measured";
+    section.blocks.emplace_back(
+        pages::Notes{{"Nothing is stated; --report adds what a replay measured."}});
+    return section;
   }
-  text += "\nAs the report says, unchecked but for ranges and what its ranks add up to\n";
-  TextTable measured({{""}, {""}});
-  for (const auto& [name, value] : document["measured"].items()) {
-    measured.add({name, text_of(value)});
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : document["measured"].items()) {
+    keys.push_back(key);
   }
-  return text + measured.to_text();
+  section.blocks.emplace_back(facts_of(document, "/measured/", keys));
+  return section;
+}
+
+pages::Section contents_section(const Json& document) {
+  return {"contents",
+          "Contents, all ranks",
+          {facts_of(document, "/",
+                    {"operators", "communication", "replaceable_by_body", "pinned_results",
+                     "native_labels", "kernels"}),
+           pages::Facts{pages::fact_at(document, "/selection/step", "step (none: the whole trace)",
+                                       CellKind::kText),
+                        pages::fact_at(document, "/selection/filters", "filters", CellKind::kText)},
+           pages::table_at(document, {.id = "opened-table",
+                                      .caption = "Operators that were opened",
+                                      .columns = {{"reason", CellKind::kText, "name"},
+                                                  {"count", CellKind::kCount, "value"}},
+                                      .at = "/opened"}),
+           pages::losses_at(document, "/losses")}};
+}
+
+pages::Section sources_section(const Json& document) {
+  pages::Table sources =
+      pages::table_at(document, {.id = "source-table",
+                                 .caption = "Sources",
+                                 .columns = {{"file", CellKind::kText, "file"},
+                                             {"rank", CellKind::kId, "rank"},
+                                             {"bytes", CellKind::kCount, "bytes"},
+                                             {"content hash", CellKind::kText, "content_hash"},
+                                             {"schema", CellKind::kText, "schema"},
+                                             {"profile", CellKind::kText, "profile/file"},
+                                             {"its hash", CellKind::kText, "profile/content_hash"}},
+                                 .at = "/sources"});
+  return {"sources",
+          "Sources",
+          {sources.rows.empty() ? pages::Block(pages::Notes{{"None is stated."}})
+                                : pages::Block(std::move(sources))}};
 }
 
 }  // namespace
 
-std::string render_certificate(const std::string& path,
-                               const std::optional<CertifiedReport>& report,
-                               const std::optional<std::string>& licence, Format format) {
+pages::Page certificate_page(const std::string& path, const std::optional<CertifiedReport>& report,
+                             const std::optional<std::string>& licence) {
   const Json document = certificate_document(path, report, licence);
-  return as_asked(format, document, [&] { return certificate_text(document); });
+  const Json& signer = document["signed_by"];
+  pages::Page page;
+  page.title = "Certificate of a benchmark";
+  page.verdict =
+      signer.is_null()
+          ? "Nobody signed it: it says what is in the file, not who made it."
+          : fmt::format("Signed, all of it, by the owner of key {}.", signer.get<std::string>());
+  page.sections = {{"file",
+                    "The file",
+                    {facts_of(document, "/",
+                              {"file", "bytes", "content_hash", "benchmark_hash", "tool_version",
+                               "format_version", "world_size", "recorded_world_size", "licence"})}},
+                   sources_section(document),
+                   contents_section(document),
+                   measured_section(document)};
+  pages::set_data(page, document, "certificate.json");
+  page.footer = "Made by Understudy's inspect.";
+  return page;
 }
 
 }  // namespace understudy::cli

@@ -1,5 +1,3 @@
-#include "inspect/certified_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
+#include "inspect/certificate.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,77 +1,29 @@
-#include "inspect/check.h"
-
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
-#include "common/json_csv.h"
-#include "common/table.h"
-#include "inspect/tables.h"
+#include "common/figures.h"
+#include "inspect/documents.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using et_schema::ChakraCheck;
 using et_schema::ChakraCounts;
 using et_schema::ChakraFile;
 using et_schema::ChakraViolation;
+using pages::CellKind;
 
 std::uint64_t violations_of(const ChakraCheck& check) {
   return std::accumulate(check.broken.begin(), check.broken.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
 }
 
-std::string text_of(const std::vector<ChakraFile>& files, const ChakraCheck& check) {
-  TextTable table({{"rank", Alignment::kRight},
-                   {"version"},
-                   {"nodes", Alignment::kRight},
-                   {"host", Alignment::kRight},
-                   {"device", Alignment::kRight},
-                   {"collectives", Alignment::kRight},
-                   {"messages", Alignment::kRight},
-                   {"data edges", Alignment::kRight},
-                   {"control edges", Alignment::kRight},
-                   {"to later nodes", Alignment::kRight},
-                   {"not simulated", Alignment::kRight}});
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const ChakraCounts& counts = check.ranks[i];
-    table.add({std::to_string(files[i].rank), printable(files[i].version),
-               with_commas(counts.nodes), with_commas(counts.host), with_commas(counts.device),
-               with_commas(counts.collectives), with_commas(counts.messages),
-               with_commas(counts.data_edges), with_commas(counts.ctrl_edges),
-               with_commas(counts.later_edges), with_commas(counts.not_simulated)});
-  }
-  std::string text = table.to_text();
-  if (check.is_accepted()) {
-    return text + fmt::format("\nACCEPTED: {} rules hold\n", et_schema::kChakraRules);
-  }
-  text +=
-      fmt::format("\nREFUSED: {} violations of {} of {} rules\n", with_commas(violations_of(check)),
-                  check.broken.size(), et_schema::kChakraRules);
-  TextTable rules({{"rule"}, {"count", Alignment::kRight}, {"meaning"}});
-  for (const auto& [rule, count] : check.broken) {
-    rules.add({std::string(info(rule).name), with_commas(count), std::string(info(rule).meaning)});
-  }
-  text += rules.to_text();
-  text += "\nThe first ten of each\n";
-  TextTable places({{"rule"},
-                    {"rank", Alignment::kRight},
-                    {"node", Alignment::kRight},
-                    {"byte", Alignment::kRight},
-                    {"what"}});
-  for (const ChakraViolation& violation : check.violations) {
-    places.add({std::string(info(violation.rule).name), std::to_string(violation.rank),
-                violation.node ? std::to_string(*violation.node) : "-",
-                violation.offset ? std::to_string(*violation.offset) : "-",
-                printable(violation.text)});
-  }
-  return text + places.to_text();
-}
-
-nlohmann::ordered_json json_of(const std::vector<ChakraFile>& files, const ChakraCheck& check) {
-  nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+Json check_document(const std::vector<ChakraFile>& files, const ChakraCheck& check) {
+  Json ranks = Json::array();
   for (std::size_t i = 0; i < files.size(); ++i) {
     const ChakraCounts& counts = check.ranks[i];
     ranks.push_back({{"rank", files[i].rank},
@@ -87,15 +39,15 @@ nlohmann::ordered_json json_of(const std::vector<ChakraFile>& files, const Chakr
                      {"later_edges", counts.later_edges},
                      {"not_simulated", counts.not_simulated}});
   }
-  nlohmann::ordered_json broken = nlohmann::ordered_json::object();
+  Json broken = Json::object();
   for (const auto& [rule, count] : check.broken) {
     broken[std::string(info(rule).name)] = count;
   }
-  nlohmann::ordered_json places = nlohmann::ordered_json::array();
+  Json places = Json::array();
   for (const ChakraViolation& violation : check.violations) {
-    nlohmann::ordered_json place = {{"rule", info(violation.rule).name}, {"rank", violation.rank}};
-    place["node"] = violation.node ? nlohmann::ordered_json(*violation.node) : nullptr;
-    place["byte"] = violation.offset ? nlohmann::ordered_json(*violation.offset) : nullptr;
+    Json place = {{"rule", info(violation.rule).name}, {"rank", violation.rank}};
+    place["node"] = violation.node ? Json(*violation.node) : nullptr;
+    place["byte"] = violation.offset ? Json(*violation.offset) : nullptr;
     place["text"] = violation.text;
     places.push_back(std::move(place));
   }
@@ -105,11 +57,61 @@ nlohmann::ordered_json json_of(const std::vector<ChakraFile>& files, const Chakr
           {"violations", std::move(places)}};
 }
 
+std::string check_verdict(const ChakraCheck& check) {
+  return check.is_accepted() ? fmt::format("ACCEPTED: {} rules hold.", et_schema::kChakraRules)
+                             : fmt::format("REFUSED: {} violations of {} of {} rules.",
+                                           with_commas(violations_of(check)), check.broken.size(),
+                                           et_schema::kChakraRules);
+}
+
+pages::Section rules_section(const Json& document, const ChakraCheck& check) {
+  pages::Table rules{.id = "rule-table",
+                     .caption = "Rules that are broken",
+                     .columns = {{"rule"}, {"count", CellKind::kCount}, {"meaning"}}};
+  for (const auto& [rule, count] : check.broken) {
+    rules.rows.push_back({std::string(info(rule).name), count, std::string(info(rule).meaning)});
+  }
+  return {"rules",
+          "Rules",
+          {rules, pages::table_at(document, {.id = "violation-table",
+                                             .caption = "The first ten of each",
+                                             .columns = {{"rule", CellKind::kText, "rule"},
+                                                         {"rank", CellKind::kId, "rank"},
+                                                         {"node", CellKind::kId, "node"},
+                                                         {"byte", CellKind::kId, "byte"},
+                                                         {"what", CellKind::kText, "text"}},
+                                             .at = "/violations"})}};
+}
+
 }  // namespace
 
-std::string render_check(const std::vector<ChakraFile>& files, const ChakraCheck& check,
-                         Format format) {
-  return as_asked(format, json_of(files, check), [&] { return text_of(files, check); });
+pages::Page check_page(const std::vector<ChakraFile>& files, const ChakraCheck& check) {
+  const Json document = check_document(files, check);
+  pages::Page page;
+  page.title = "Chakra traces";
+  page.tone = check.is_accepted() ? pages::Tone::kGood : pages::Tone::kBad;
+  page.verdict = check_verdict(check);
+  page.sections = {
+      {"ranks",
+       "Ranks",
+       {pages::table_at(document, {.id = "rank-table",
+                                   .caption = "Ranks",
+                                   .columns = {{"rank", CellKind::kId, "rank"},
+                                               {"nodes", CellKind::kCount, "nodes"},
+                                               {"host", CellKind::kCount, "host_nodes"},
+                                               {"device", CellKind::kCount, "device_nodes"},
+                                               {"collectives", CellKind::kCount, "collectives"},
+                                               {"messages", CellKind::kCount, "messages"},
+                                               {"data edges", CellKind::kCount, "data_edges"},
+                                               {"control edges", CellKind::kCount, "control_edges"},
+                                               {"to later nodes", CellKind::kCount, "later_edges"},
+                                               {"not simulated", CellKind::kCount, "not_simulated"},
+                                               {"version", CellKind::kText, "version"}},
+                                   .at = "/ranks"})}},
+      rules_section(document, check)};
+  pages::set_data(page, document, "check.json");
+  page.footer = "Made by Understudy's inspect.";
+  return page;
 }
 
 }  // namespace understudy::cli

@@ -1,4 +1,4 @@
-#include "inspect/device_time.h"
+#include "generator/link/device_time.h"
 
 #include <fmt/format.h>
 
@@ -6,23 +6,21 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "common/json_csv.h"
-#include "common/table.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
-#include "generator/link/device_time.h"
+#include "inspect/documents.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using generator::KernelTime;
+using pages::CellKind;
 
 constexpr double kDeviceNsPerMs = 1e6;
-constexpr std::size_t kLongest = 20;
-constexpr std::size_t kNameColumns = 60;
 
 /// The kernels of a profile added up by one of their texts, longest first: {KEY, count, ms, share}.
 template <typename Key>
@@ -80,66 +78,47 @@ Json profile_document(const et_schema::Profile& profile) {
           {"kernels", std::move(rows)}};
 }
 
-std::string shortened(const std::string& name) {
-  return name.size() <= kNameColumns ? name : name.substr(0, kNameColumns - 3) + "...";
+pages::Table sums_table(const Json& document, const std::string& at, const std::string& id,
+                        const char* title) {
+  return pages::table_at(document, {.id = id,
+                                    .caption = std::string("Device time by ") + title,
+                                    .columns = {{title, CellKind::kText, "name"},
+                                                {"count", CellKind::kCount, "count"},
+                                                {"ms", CellKind::kFigure, "ms"},
+                                                {"share", CellKind::kShare, "share"}},
+                                    .at = at});
 }
 
-void add_figures(std::vector<std::string>& cells, const Json& row) {
-  cells.push_back(with_commas(row["count"].get<std::uint64_t>()));
-  cells.push_back(fmt::format("{:.3f}", row["ms"].get<double>()));
-  cells.push_back(fmt::format("{:.1f} %", 100 * row["share"].get<double>()));
-}
-
-TextTable sums_table(const char* title, const Json& rows) {
-  TextTable table({{title},
-                   {"count", Alignment::kRight},
-                   {"ms", Alignment::kRight},
-                   {"share", Alignment::kRight}});
-  for (const Json& row : rows) {
-    std::vector<std::string> cells = {row["name"].get<std::string>()};
-    add_figures(cells, row);
-    table.add(std::move(cells));
-  }
-  return table;
-}
-
-std::string profile_text(const Json& profile) {
-  std::string text =
-      fmt::format("{}: {:.3f} ms on the device in {} kernels, copies and fills\n",
-                  profile["file"].get<std::string>(), profile["device_ms"].get<double>(),
-                  with_commas(profile["count"].get<std::uint64_t>()));
-  const Json& kernels = profile["kernels"];
-  if (kernels.empty()) {
-    return text;
-  }
-  text += "\n" + sums_table("class", profile["classes"]).to_text();
-  text += "\n" + sums_table("launched by", profile["launches"]).to_text();
-  TextTable longest({{"count", Alignment::kRight},
-                     {"ms", Alignment::kRight},
-                     {"share", Alignment::kRight},
-                     {"class"},
-                     {"launcher"},
-                     {"kernel"}});
-  for (std::size_t i = 0; i < std::min(kLongest, kernels.size()); ++i) {
-    std::vector<std::string> cells;
-    add_figures(cells, kernels[i]);
-    const auto launcher = kernels[i]["launcher"].get<std::string>();
-    cells.push_back(kernels[i]["class"].get<std::string>());
-    cells.push_back(launcher.empty() ? kernels[i]["launched_by"].get<std::string>() : launcher);
-    cells.push_back(shortened(kernels[i]["name"].get<std::string>()));
-    longest.add(std::move(cells));
-  }
-  text += "\n" + longest.to_text();
-  if (kernels.size() > kLongest) {
-    text += fmt::format("  and {} more: --format csv or json has all, with whole names\n",
-                        kernels.size() - kLongest);
-  }
-  return text;
+pages::Section profile_section(const Json& document, std::size_t place) {
+  const std::string at = fmt::format("/device_time/{}/", place);
+  const std::string id = fmt::format("profile-{}", place);
+  const Json& profile = document["device_time"][place];
+  return {
+      id,
+      profile["file"].get<std::string>(),
+      {pages::Facts{
+           pages::fact_at(document, at + "device_ms", "on the device", CellKind::kFigure, "ms"),
+           pages::fact_at(document, at + "count", "kernels, copies and fills", CellKind::kCount)},
+       sums_table(document, at + "classes", id + "-classes", "class"),
+       sums_table(document, at + "launches", id + "-launches", "what launched it"),
+       pages::table_at(
+           document,
+           {.id = id + "-kernels",
+            .caption = "Kernels, the longest first",
+            .columns = {{.title = "kernel", .key = "name", .most_in_text = pages::kNameInText},
+                        {"count", CellKind::kCount, "count"},
+                        {"ms", CellKind::kFigure, "ms"},
+                        {"share", CellKind::kShare, "share"},
+                        {"class", CellKind::kText, "class"},
+                        {"launched by", CellKind::kText, "launched_by"},
+                        {"launcher", CellKind::kText, "launcher"}},
+            .at = at + "kernels",
+            .shown_in_text = 20})}};
 }
 
 }  // namespace
 
-std::string render_device_time(const std::vector<std::string>& paths, Format format) {
+pages::Page device_time_page(const std::vector<std::string>& paths) {
   Json profiles = Json::array();
   for (const std::string& path : paths) {
     et_schema::read_input_files(
@@ -159,13 +138,14 @@ std::string render_device_time(const std::vector<std::string>& paths, Format for
          .hint = "give what torch.profiler's export_chrome_trace() wrote, or a folder of them"});
   }
   const Json document = {{"device_time", std::move(profiles)}};
-  return as_asked(format, document, [&document] {
-    std::string text;
-    for (const Json& profile : document["device_time"]) {
-      text += (text.empty() ? "" : "\n") + profile_text(profile);
-    }
-    return text;
-  });
+  pages::Page page;
+  page.title = "Where the device's time went";
+  for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
+    page.sections.push_back(profile_section(document, i));
+  }
+  pages::set_data(page, document, "device_time.json");
+  page.footer = "Made by Understudy's inspect.";
+  return page;
 }
 
 }  // namespace understudy::cli

@@ -1,5 +1,3 @@
-#include "inspect/kernels.h"
-
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -8,15 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "common/figures.h"
-#include "common/json_csv.h"
-#include "common/table.h"
+#include "inspect/documents.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using et_schema::CompiledKernel;
+using pages::CellKind;
 
 /// Of all ranks: a kernel by its key, or by its name where no launch was recorded.
 struct KernelUse {
@@ -87,41 +85,36 @@ Json kernels_document(const KernelUses& uses) {
   return {{"kernels", std::move(list)}};
 }
 
-std::string kernels_table(const KernelUses& uses) {
-  if (uses.kernels.empty()) {
-    return "no kernels of compiled graphs, and none that are hand-written\n";
-  }
-  TextTable table({{"kernel"},
-                   {"architecture"},
-                   {"registers", Alignment::kRight},
-                   {"shared memory", Alignment::kRight},
-                   {"bytes", Alignment::kRight},
-                   {"launches", Alignment::kRight},
-                   {"device time", Alignment::kRight}});
-  for (const auto& [id, use] : uses.kernels) {
-    const auto share = share_of(uses, use);
-    const std::string share_text = share ? fmt::format("{:.1f} %", *share * kPercent) : "";
-    if (use.code == nullptr) {
-      table.add({use.name, "none: a stub", "", "", "", with_commas(use.launches), share_text});
-      continue;
-    }
-    for (const et_schema::KernelBuild& build : use.code->builds) {
-      table.add({use.name, fmt::format("sm_{}", build.architecture),
-                 with_commas(static_cast<std::uint64_t>(build.registers)),
-                 with_commas(static_cast<std::uint64_t>(build.shared_bytes)),
-                 with_commas(build.cubin.bytes->size()), with_commas(use.launches), share_text});
-    }
-  }
-  return table.to_text();
-}
-
 }  // namespace
 
-std::string render_kernels(const et_schema::Bench& bench, Format format) {
-  const KernelUses uses = uses_of(bench);
-  const Json document = kernels_document(uses);
-  return format == Format::kCsv ? json_to_csv(document)
-                                : as_asked(format, document, [&] { return kernels_table(uses); });
+pages::Page kernels_page(const et_schema::Bench& bench) {
+  const Json document = kernels_document(uses_of(bench));
+  pages::Page page;
+  page.title = "Kernels of compiled graphs, and hand-written ones";
+  page.verdict = document["kernels"].empty() ? "There are none." : "";
+  page.sections = {
+      {"kernels",
+       "Kernels",
+       {pages::table_at(
+            document, {.id = "kernel-table",
+                       .caption = "Kernels; those without a key have no machine code and are stubs",
+                       .columns = {{"kernel", CellKind::kText, "name"},
+                                   {"launches", CellKind::kCount, "launches"},
+                                   {"device time", CellKind::kShare, "device_share"},
+                                   {"key", CellKind::kText, "key"}},
+                       .at = "/kernels"}),
+        pages::table_at(document, {.id = "build-table",
+                                   .caption = "Machine code",
+                                   .columns = {{"kernel", CellKind::kText, "name"},
+                                               {"registers", CellKind::kCount, "registers"},
+                                               {"shared memory", CellKind::kBytes, "shared_bytes"},
+                                               {"warps", CellKind::kCount, "warps"},
+                                               {"bytes", CellKind::kCount, "bytes"},
+                                               {"architecture", CellKind::kText, "architecture"}},
+                                   .at = "/kernels/*/builds"})}}};
+  pages::set_data(page, document, "kernels.json");
+  page.footer = "Made by Understudy's inspect.";
+  return page;
 }
 
 }  // namespace understudy::cli

@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <fstream>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,18 +19,14 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
-#include "inspect/bench.h"
 #include "inspect/certificate.h"
-#include "inspect/check.h"
-#include "inspect/device_time.h"
-#include "inspect/kernels.h"
-#include "inspect/memory.h"
+#include "inspect/documents.h"
 #include "inspect/op_times.h"
-#include "inspect/render.h"
-#include "inspect/report.h"
-#include "inspect/summary.h"
+#include "pages/report/report_page.h"
 
 namespace understudy::cli {
 namespace {
@@ -105,6 +103,35 @@ void add_ops_options(CLI::App& app, Arguments& arguments) {
       ->needs(ops);
 }
 
+/// What stands alone on a page: with none of these goes another one, or a detail of traces.
+void add_views(CLI::App& app, Arguments& arguments) {
+  struct View {
+    const char* flag;
+    bool* is_wanted;
+    const char* text;
+  };
+  const std::initializer_list<View> views = {
+      {"--memory", &arguments.memory, "Live tensors over the step, and the largest at its peak"},
+      {"--check", &arguments.check,
+       "Check Chakra traces against the rules of Chakra's feeder and of ASTRA-sim; status 1 if one "
+       "is broken"},
+      {"--certificate", &arguments.certificate,
+       "A benchmark's certificate: hashes of it and of its sources, versions, losses, licence"},
+      {"--device-time", &arguments.device_time,
+       "Of Kineto profiles, without a trace: all device time, by class, launch and kernel"},
+      {"--kernels", &arguments.kernels,
+       "Of a benchmark: its compiled kernels, with registers, shared memory, share of device "
+       "time"}};
+  std::vector<std::string> others = {"--ops", "--collectives", "--tensors", "--tree"};
+  for (const View& view : views) {
+    CLI::Option* const option = app.add_flag(view.flag, *view.is_wanted, view.text);
+    for (const std::string& other : others) {
+      option->excludes(app.get_option(other));
+    }
+    others.emplace_back(view.flag);
+  }
+}
+
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   const auto app = make_app({.name = "inspect",
@@ -126,84 +153,34 @@ Arguments read_arguments(int argc, char** argv) {
   app->add_flag("--tensors", arguments.shown.tensors,
                 "Tensors by device and element type (traces only)");
   app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
-  auto* const memory = app->add_flag("--memory", arguments.memory,
-                                     "Live tensors over the step, and the largest at its peak");
-  for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree"}) {
-    memory->excludes(app->get_option(detail));
-  }
-  auto* const check = app->add_flag("--check", arguments.check,
-                                    "Check Chakra traces against the rules of Chakra's feeder and "
-                                    "of ASTRA-sim; status 1 if one is broken");
-  for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree", "--memory"}) {
-    check->excludes(app->get_option(detail));
-  }
-  auto* const certificate = app->add_flag(
-      "--certificate", arguments.certificate,
-      "A benchmark's certificate: hashes of it and of its sources, versions, losses, licence");
-  for (const char* detail :
-       {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check"}) {
-    certificate->excludes(app->get_option(detail));
-  }
+  add_views(*app, arguments);
   app->add_option("--report", arguments.report,
                   "With --certificate: the report of a replay of this very benchmark")
       ->type_name("FILE")
-      ->needs(certificate);
+      ->needs("--certificate");
   app->add_option("--licence", arguments.licence, "With --certificate: the licence to state in it")
       ->type_name("TEXT")
-      ->needs(certificate);
+      ->needs("--certificate");
   app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
       ->type_name("K")
-      ->needs(memory);
-  auto* const device_time = app->add_flag(
-      "--device-time", arguments.device_time,
-      "Of Kineto profiles, without a trace: all device time, by class, launch and kernel");
-  for (const char* detail :
-       {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check", "--certificate"}) {
-    device_time->excludes(app->get_option(detail));
-  }
-  auto* const kernels = app->add_flag(
-      "--kernels", arguments.kernels,
-      "Of a benchmark: its compiled kernels, with registers, shared memory, share of device time");
-  for (const char* detail : {"--ops", "--collectives", "--tensors", "--tree", "--memory", "--check",
-                             "--certificate", "--device-time"}) {
-    kernels->excludes(app->get_option(detail));
-  }
+      ->needs("--memory");
   add_quiet_option(*app, arguments.quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
-  const InspectOptions& shown = arguments.shown;
-  const int details = static_cast<int>(shown.ops) + static_cast<int>(shown.collectives) +
-                      static_cast<int>(shown.tensors) + static_cast<int>(shown.tree);
-  if (arguments.format == Format::kCsv && details > 1) {
-    throw et_schema::usage_error(
-        "csv holds one table",
-        {.field = "--format csv",
-         .expected = "at most one of --ops, --collectives, --tensors, --tree",
-         .got = fmt::format("{} of them", details),
-         .hint = "call inspect once for each, or use --format json"});
-  }
   return arguments;
 }
 
-std::string inspect_traces(const Arguments& arguments, Progress& progress) {
+pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
   JobTraces job = read_job(arguments.paths);
-  et_schema::TraceSet& set = job.set;
-  std::vector<generator::Link> links;
+  std::vector<RankOps> ops;
   if (arguments.shown.ops) {
-    links = link_profiles(arguments.paths, job, arguments.profiles, arguments.step, progress);
-  }
-  std::vector<RankSummary> ranks;
-  for (std::size_t i = 0; i < set.traces.size(); ++i) {
-    ranks.push_back(summarise(set.traces[i]));
-    if (arguments.shown.ops) {
-      ranks.back().ops =
-          group_operators(set.traces[i], links.empty() ? nullptr : &links[i], arguments.shown.by);
+    const std::vector<generator::Link> links =
+        link_profiles(arguments.paths, job, arguments.profiles, arguments.step, progress);
+    for (std::size_t i = 0; i < job.set.traces.size(); ++i) {
+      ops.push_back(group_operators(job.set.traces[i], links.empty() ? nullptr : &links[i],
+                                    arguments.shown.by));
     }
   }
-  if (arguments.format == Format::kJson) {
-    return to_json(set, ranks, arguments.shown);
-  }
-  return arguments.format == Format::kCsv ? to_csv(set, ranks, arguments.shown)
-                                          : to_text(set, ranks, arguments.shown);
+  return traces_page(job.set, ops, arguments.shown);
 }
 
 bool is_one_benchmark(const std::vector<std::string>& paths) {
@@ -234,50 +211,33 @@ void refuse_details_of_benchmark(const Arguments& arguments) {
   }
 }
 
-std::string inspect_bench(const Arguments& arguments) {
+pages::Page inspect_bench(const Arguments& arguments) {
   refuse_details_of_benchmark(arguments);
   const std::string& path = arguments.paths[0];
-  const et_schema::Bench bench = et_schema::read_bench(path);
-  return render_bench(bench, std::filesystem::path(path).filename().string(), arguments.format,
-                      arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
+  return bench_page(et_schema::read_bench(path), std::filesystem::path(path).filename().string(),
+                    arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
 }
 
 /// A benchmark, or traces compiled as `replay` does it.
-std::string inspect_memory(const Arguments& arguments, Progress& progress) {
-  const et_schema::Bench bench =
-      is_one_benchmark(arguments.paths)
-          ? et_schema::read_bench(arguments.paths[0])
-          : compile_traces(arguments.paths,
-                           {.partial = generator::PartialRanks::kOneAlone,
-                            .allowed_operators = all_operators()},
-                           {}, progress)
-                .bench;
-  return render_memory(bench, arguments.rank, arguments.format);
+pages::Page inspect_memory(const Arguments& arguments, Progress& progress) {
+  const generator::GenerateOptions options{.partial = generator::PartialRanks::kOneAlone,
+                                           .allowed_operators = all_operators()};
+  return memory_page(load_benchmark(arguments.paths, options, {}, progress).bench, arguments.rank,
+                     arguments.format);
 }
 
-/// Pages are of what has a picture to it.
-void refuse_page_of_traces(const Arguments& arguments) {
-  if (arguments.format == Format::kHtml) {
-    throw et_schema::usage_error(
-        "there is no page of traces",
-        {.file = arguments.paths[0],
-         .field = "--format html",
-         .expected = "a report of `replay --report`, a bench.et, or --memory",
-         .got = "traces",
-         .hint = "generate a benchmark of them, and inspect that"});
+/// True if the file says in its first lines that it is a report of `replay --report`.
+bool is_report_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return false;
   }
-}
-
-/// Nor of lists and tables that somebody checks.
-void refuse_page(const Arguments& arguments, const char* flag) {
-  if (arguments.format == Format::kHtml) {
-    throw et_schema::usage_error("there is no such page",
-                                 {.file = arguments.paths[0],
-                                  .field = "--format html",
-                                  .expected = std::string("text, json or csv with ") + flag,
-                                  .got = "html",
-                                  .hint = "--format json holds all of it"});
-  }
+  constexpr std::size_t kHeadBytes = 4096;
+  std::string head(kHeadBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), kHeadBytes);
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return head.find("\"understudy-report\"") != std::string::npos;
 }
 
 void refuse_details_of_report(const Arguments& arguments) {
@@ -301,17 +261,6 @@ void refuse_details_of_report(const Arguments& arguments) {
   }
 }
 
-/// What was found, and whether that is all right.
-int check_chakra(const Arguments& arguments, Progress& progress) {
-  refuse_page(arguments, "--check");
-  const std::vector<et_schema::ChakraFile> files = et_schema::read_chakra_files(arguments.paths);
-  progress.show("checking");
-  const et_schema::ChakraCheck check = et_schema::check_chakra(files);
-  progress.clear();
-  print_output(render_check(files, check, arguments.format));
-  return check.is_accepted() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
-}
-
 void require_benchmark(const Arguments& arguments, const char* summary, const char* flag) {
   if (!is_one_benchmark(arguments.paths)) {
     throw et_schema::usage_error(
@@ -323,42 +272,45 @@ void require_benchmark(const Arguments& arguments, const char* summary, const ch
   }
 }
 
-std::string inspect_certificate(const Arguments& arguments) {
-  refuse_page(arguments, "--certificate");
+pages::Page inspect_certificate(const Arguments& arguments) {
   require_benchmark(arguments, "only a benchmark has a certificate", "--certificate");
   std::optional<CertifiedReport> report;
   if (arguments.report) {
     report = {*arguments.report,
               et_schema::read_file(*arguments.report, et_schema::process_limits())};
   }
-  return render_certificate(arguments.paths.front(), report, arguments.licence, arguments.format);
+  return certificate_page(arguments.paths.front(), report, arguments.licence);
 }
 
-std::string inspect_input(const Arguments& arguments, Progress& progress) {
+pages::Page page_of(const Arguments& arguments, Progress& progress) {
+  if (arguments.check) {
+    const std::vector<et_schema::ChakraFile> files = et_schema::read_chakra_files(arguments.paths);
+    progress.show("checking");
+    return check_page(files, et_schema::check_chakra(files));
+  }
   if (arguments.device_time) {
-    refuse_page(arguments, "--device-time");
-    return render_device_time(arguments.paths, arguments.format);
+    return device_time_page(arguments.paths);
   }
   if (arguments.kernels) {
-    refuse_page(arguments, "--kernels");
     require_benchmark(arguments, "only a benchmark holds compiled kernels", "--kernels");
-    return render_kernels(et_schema::read_bench(arguments.paths[0]), arguments.format);
+    return kernels_page(et_schema::read_bench(arguments.paths[0]));
   }
   if (arguments.certificate) {
     return inspect_certificate(arguments);
   }
-  if (arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
-    refuse_details_of_report(arguments);
-    return render_report(arguments.paths[0], arguments.format);
-  }
   if (arguments.memory) {
     return inspect_memory(arguments, progress);
   }
-  if (is_one_benchmark(arguments.paths)) {
-    return inspect_bench(arguments);
-  }
-  refuse_page_of_traces(arguments);
-  return inspect_traces(arguments, progress);
+  return is_one_benchmark(arguments.paths) ? inspect_bench(arguments)
+                                           : inspect_traces(arguments, progress);
+}
+
+std::string inspect_report(const Arguments& arguments) {
+  const std::string& path = arguments.paths[0];
+  refuse_details_of_report(arguments);
+  return pages::written(
+      et_schema::parse_report(et_schema::read_file(path, et_schema::process_limits()), path),
+      arguments.format);
 }
 
 int inspect(const Arguments& arguments) {
@@ -368,13 +320,19 @@ int inspect(const Arguments& arguments) {
   }
   progress.tick();
   progress.show("reading");
-  if (arguments.check) {
-    return check_chakra(arguments, progress);
+  const bool is_view =
+      arguments.check || arguments.device_time || arguments.kernels || arguments.certificate;
+  if (!is_view && arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
+    print_output(inspect_report(arguments));
+    return kStatusOk;
   }
-  const std::string output = inspect_input(arguments, progress);
+  const pages::Page page = page_of(arguments, progress);
+  const std::string output = pages::written(page, arguments.format);
   progress.clear();
   print_output(output);
-  return kStatusOk;
+  // A check that found a broken rule, the one page that speaks of bad things.
+  return page.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
+                                        : kStatusOk;
 }
 
 }  // namespace

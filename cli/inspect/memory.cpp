@@ -1,18 +1,17 @@
-#include "inspect/memory.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
-#include "common/json_csv.h"
-#include "common/table.h"
+#include "common/figures.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/support/error.h"
-#include "inspect/memory_curve.h"
-#include "inspect/memory_page.h"
+#include "inspect/documents.h"
+#include "pages/html/from_json.h"
+#include "pages/plots/series.h"
 
 namespace understudy::cli {
 namespace {
@@ -23,9 +22,14 @@ using et_schema::Instruction;
 using et_schema::LiveTensor;
 using et_schema::MemoryPlan;
 using et_schema::Program;
+using pages::CellKind;
 
-constexpr std::size_t kColumns = 72;
-constexpr std::size_t kRows = 6;
+/// One rank's program with its plan.
+struct RankMemory {
+  std::size_t rank = 0;
+  const Program* program = nullptr;
+  MemoryPlan plan;
+};
 
 Json instruction_json(const Program& program, std::size_t index) {
   const Instruction& instruction = program.instructions[index];
@@ -63,8 +67,8 @@ Json memory_document(const std::vector<RankMemory>& ranks) {
   return {{"memory", std::move(list)}};
 }
 
-/// All figures of the JSON; the curve by name and place of the instructions.
-std::string memory_csv(const std::vector<RankMemory>& ranks) {
+/// The same for csv: the curve by name and place of the instructions.
+Json document_for_csv(const std::vector<RankMemory>& ranks) {
   Json list = memory_document(ranks)["memory"];
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     Json curve = Json::array();
@@ -76,7 +80,7 @@ std::string memory_csv(const std::vector<RankMemory>& ranks) {
     }
     list[rank]["live_bytes"] = std::move(curve);
   }
-  return json_to_csv(Json{{"ranks", std::move(list)}});
+  return Json{{"ranks", std::move(list)}};
 }
 
 std::string peak_text(const RankMemory& memory) {
@@ -84,41 +88,88 @@ std::string peak_text(const RankMemory& memory) {
     return "no instructions";
   }
   const Instruction& peak = memory.program->instructions[*memory.plan.peak];
-  return fmt::format("at instruction {} of {}: {}, node {}", *memory.plan.peak,
+  return fmt::format("instruction {} of {}: {}, node {}", *memory.plan.peak,
                      memory.program->instructions.size(), peak.name, peak.node_id);
 }
 
-std::string memory_text(const RankMemory& memory) {
-  const MemoryPlan& plan = memory.plan;
-  TextTable figures({{"", Alignment::kRight}, {""}});
-  figures.add({with_commas(plan.peak_bytes), "bytes at the peak, " + peak_text(memory)});
-  figures.add({with_commas(plan.external_bytes), "bytes made before the step, live throughout"});
-  if (plan.untouched_bytes > 0) {
-    figures.add({with_commas(plan.untouched_bytes), "of these held by the program, used by none"});
-  }
-  std::string text = fmt::format("rank {}: live tensors by their lifetimes\n", memory.rank);
-  text += figures.to_text() + "\n" + draw_curve(plan.live_bytes, kColumns, kRows);
+constexpr std::size_t kLevels = 8;  ///< of a block character
+constexpr std::array<const char*, kLevels + 1> kBlocks = {" ", "▁", "▂", "▃", "▄",
+                                                          "▅", "▆", "▇", "█"};
 
-  TextTable largest({{"bytes", Alignment::kRight},
-                     {"share", Alignment::kRight},
-                     {"largest at the peak", Alignment::kLeft},
-                     {"made by", Alignment::kLeft}});
-  for (const LiveTensor& tensor : plan.largest) {
-    const double share = static_cast<double>(tensor.bytes) /
-                         static_cast<double>(std::max<std::uint64_t>(plan.peak_bytes, 1));
-    largest.add({with_commas(tensor.bytes), fmt::format("{:.1f} %", 100 * share),
-                 et_schema::layout_text(memory.program->slots[tensor.slot]),
-                 et_schema::maker_text(*memory.program, plan, tensor)});
+std::vector<std::uint64_t> largest_by_column(const std::vector<std::uint64_t>& values,
+                                             std::size_t columns) {
+  std::vector<std::uint64_t> largest(std::min(columns, values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint64_t& column = largest[i * largest.size() / values.size()];
+    column = std::max(column, values[i]);
   }
-  return largest.empty() ? text : text + "\n" + largest.to_text();
+  return largest;
 }
 
-std::string memory_text(const std::vector<RankMemory>& ranks) {
-  std::string text;
-  for (const RankMemory& memory : ranks) {
-    text += (text.empty() ? "" : "\n") + memory_text(memory);
+/// Height in eighths of a line; what is not zero shows.
+std::size_t height_of(std::uint64_t value, std::uint64_t top, std::size_t rows) {
+  const double share = static_cast<double>(value) / static_cast<double>(std::max(top, value));
+  const auto height = static_cast<std::size_t>(share * static_cast<double>(rows * kLevels));
+  return value == 0 ? 0 : std::max<std::size_t>(height, 1);
+}
+
+/// Values over their positions as a picture of `rows` lines of block characters, from zero to the
+/// largest value. A column shows the largest of the values that fall into it; at most `columns`.
+/// Each line starts with two blanks and a label of its height.
+std::string draw_curve(const std::vector<std::uint64_t>& values, std::size_t columns,
+                       std::size_t rows) {
+  if (values.empty()) {
+    return {};
   }
-  return text;
+  const std::vector<std::uint64_t> points = largest_by_column(values, columns);
+  const std::uint64_t top = *std::max_element(points.begin(), points.end());
+  const std::string top_label = with_bytes(top);
+  const std::string bottom_label = "0";
+  std::string picture;
+  for (std::size_t row = rows; row-- > 0;) {
+    const std::string& label = row + 1 == rows ? top_label : row == 0 ? bottom_label : "";
+    std::string line = fmt::format("  {:>{}} ", label, top_label.size());
+    for (const std::uint64_t point : points) {
+      const std::size_t height = height_of(point, top, rows);
+      line += kBlocks[std::min(height - std::min(height, row * kLevels), kLevels)];
+    }
+    picture += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return picture;
+}
+
+pages::Markup curve_of(const RankMemory& memory, const std::string& id) {
+  pages::Series plot{.id = id + "-series",
+                     .caption =
+                         "Bytes of the live tensors while each instruction runs, by their "
+                         "lifetimes; what operators allocate inside of themselves is not "
+                         "in it.",
+                     .unit = "bytes",
+                     .place = "instruction"};
+  plot.lines = {{"live tensors", {}}};
+  for (std::size_t i = 0; i < memory.plan.live_bytes.size(); ++i) {
+    plot.lines[0].values.emplace_back(static_cast<double>(memory.plan.live_bytes[i]));
+    plot.places.push_back(fmt::format("{} {}", i, memory.program->instructions[i].name));
+  }
+  if (memory.plan.peak) {
+    plot.marks.push_back({*memory.plan.peak, "peak", pages::Tone::kAttention});
+  }
+  return pages::series(plot);
+}
+
+pages::Table largest_of(const RankMemory& memory, const std::string& id) {
+  pages::Table table{
+      .id = id + "-table",
+      .caption = "The largest tensors at the peak",
+      .columns = {
+          {"tensor"}, {"bytes", CellKind::kBytes}, {"share", CellKind::kShare}, {"made by"}}};
+  const double peak = static_cast<double>(std::max<std::uint64_t>(memory.plan.peak_bytes, 1));
+  for (const et_schema::LiveTensor& tensor : memory.plan.largest) {
+    table.rows.push_back({et_schema::layout_text(memory.program->slots[tensor.slot]), tensor.bytes,
+                          pages::cell_of(std::optional(static_cast<double>(tensor.bytes) / peak)),
+                          et_schema::maker_text(*memory.program, memory.plan, tensor)});
+  }
+  return table;
 }
 
 std::vector<RankMemory> memory_of(const Bench& bench, std::optional<int> rank) {
@@ -139,16 +190,41 @@ std::vector<RankMemory> memory_of(const Bench& bench, std::optional<int> rank) {
   return ranks;
 }
 
+pages::Section memory_section(const Json& document, const RankMemory& memory, std::size_t place) {
+  constexpr std::size_t kColumns = 72;
+  constexpr std::size_t kRows = 6;
+  const std::string id = fmt::format("rank-{}", memory.rank);
+  const auto fact = [&](const char* name, const char* key) {
+    return pages::fact_at(document, fmt::format("/memory/{}/{}", place, key), name,
+                          CellKind::kBytes);
+  };
+  return {id,
+          fmt::format("Rank {}: live tensors by their lifetimes", memory.rank),
+          {pages::Facts{fact("at the peak", "peak_bytes"),
+                        fact("made before the step, live throughout", "external_bytes"),
+                        fact("of these held by the program, used by none", "untouched_bytes"),
+                        {"peak at", peak_text(memory)}},
+           pages::InText{draw_curve(memory.plan.live_bytes, kColumns, kRows)}, curve_of(memory, id),
+           largest_of(memory, id)}};
+}
+
 }  // namespace
 
-std::string render_memory(const Bench& bench, std::optional<int> rank, Format format) {
+pages::Page memory_page(const Bench& bench, std::optional<int> rank, Format format) {
   const std::vector<RankMemory> ranks = memory_of(bench, rank);
   const Json document = memory_document(ranks);
-  if (format == Format::kHtml) {
-    return pages::to_html(memory_page(ranks, document.dump()));
+  pages::Page page;
+  page.title = "Memory over the step";
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    most = std::max(most, ranks[i].plan.peak_bytes);
+    page.sections.push_back(memory_section(document, ranks[i], i));
   }
-  return format == Format::kCsv ? memory_csv(ranks)
-                                : as_asked(format, document, [&] { return memory_text(ranks); });
+  page.verdict = fmt::format("Live tensors need {} at their peak{}.", with_bytes(most),
+                             ranks.size() > 1 ? ", on the rank that needs most" : "");
+  pages::set_data(page, format == Format::kCsv ? document_for_csv(ranks) : document, "memory.json");
+  page.footer = "Made by Understudy's inspect.";
+  return page;
 }
 
 }  // namespace understudy::cli

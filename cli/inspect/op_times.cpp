@@ -5,17 +5,22 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "common/figures.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/pytorch_et/comm_calls.h"
 #include "et_schema/support/assert.h"
-#include "inspect/op_places.h"
-#include "inspect/summary.h"
+#include "generator/flow/autograd.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
+constexpr double kMsPerNs = 1e-6;
+
+using Json = nlohmann::ordered_json;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::kNoNode;
@@ -25,6 +30,85 @@ using et_schema::NodeIndex;
 using et_schema::Program;
 using et_schema::Trace;
 using generator::Link;
+
+/// Empty: that of the node above.
+std::string_view phase_told_by(const Node& node) {
+  if (node.scope == et_schema::Scope::kBackwardFunction ||
+      node.name.starts_with("autograd::engine::evaluate_function")) {
+    return "backward";
+  }
+  if (!node.op_schema.empty()) {
+    return "";
+  }
+  if (node.name.starts_with("Optimizer.")) {
+    return "optimizer";
+  }
+  return node.name.starts_with("enumerate(DataLoader)") ? "data" : "";
+}
+
+/// Labels that PyTorch itself makes around everything, or around a communication, name no part of
+/// the program.
+bool names_a_part(const Node& node) {
+  return node.scope == et_schema::Scope::kUserScope && node.op_schema.empty() &&
+         !node.name.starts_with("ProfilerStep#") && !node.name.starts_with("[pytorch|profiler|") &&
+         !node.name.starts_with("## process_group:") && !node.name.starts_with("nccl:") &&
+         !node.name.starts_with("gloo:");
+}
+
+/// By node: the one whose module it takes, of labels of a backward pass; else kNoNode.
+std::vector<NodeIndex> causes_of(const Trace& trace) {
+  const std::vector<NodeIndex> forwards = generator::find_forwards(trace);
+  const std::vector<NodeIndex> producers = generator::find_gradient_producers(trace);
+  std::vector<NodeIndex> causes(trace.nodes.size(), kNoNode);
+  for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
+    const NodeIndex cause = forwards[node] != kNoNode ? forwards[node] : producers[node];
+    const NodeIndex label = cause == kNoNode ? node : generator::evaluation_of(trace, node);
+    if (cause != kNoNode && cause < label) {
+      causes[label] = cause;
+    }
+  }
+  return causes;
+}
+
+/// By node: "forward", "backward", "optimizer" or "data" (a DataLoader's), told by the labels
+/// around it; what none of them is around is forward.
+std::vector<std::string_view> phases_of(const Trace& trace) {
+  std::vector<std::string_view> phases;
+  phases.reserve(trace.nodes.size());
+  for (const Node& node : trace.nodes) {
+    const std::string_view told = phase_told_by(node);
+    const std::string_view above = node.parent == kNoNode ? "forward" : phases[node.parent];
+    phases.push_back(told.empty() ? above : told);
+  }
+  return phases;
+}
+
+/// By node: the program's own labels (record_function) around it, outermost first, joined by "/";
+/// of a backward pass those around the operator that it belongs to. Empty: none.
+std::vector<std::string> modules_of(const Trace& trace) {
+  const std::vector<NodeIndex> causes = causes_of(trace);
+  std::vector<std::string> modules(trace.nodes.size());
+  for (NodeIndex index = 0; index < trace.nodes.size(); ++index) {
+    const Node& node = trace.nodes[index];
+    std::string& module = modules[index];
+    if (causes[index] != kNoNode) {
+      module = modules[causes[index]];
+    } else if (node.parent != kNoNode) {
+      module = modules[node.parent];
+    }
+    if (names_a_part(node)) {
+      module += (module.empty() ? "" : "/") + std::string(node.name);
+    }
+  }
+  return modules;
+}
+
+void add(OpRow& sum, const OpRow& row) {
+  sum.count += row.count;
+  sum.timed += row.timed;
+  sum.self_ns += row.self_ns;
+  sum.device_ns += row.device_ns;
+}
 
 /// Rows by name, and their order.
 class Rows {
@@ -37,10 +121,7 @@ class Rows {
 
   void finish(RankOps& ops) {
     for (auto& [name, row] : rows_) {
-      ops.total.count += row.count;
-      ops.total.timed += row.timed;
-      ops.total.self_ns += row.self_ns;
-      ops.total.device_ns += row.device_ns;
+      add(ops.total, row);
       ops.rows.push_back(std::move(row));
     }
     const auto time = ops.total.device_ns > 0 ? &OpRow::device_ns : &OpRow::self_ns;
@@ -79,8 +160,7 @@ class TraceGroups {
   }
 
   RankOps group() {
-    RankOps ops;
-    ops.rank = trace_.rank;
+    RankOps ops{.by = by_};
     Rows rows;
     for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
       if (is_counted(node) || has_launched(node)) {
@@ -172,7 +252,25 @@ std::string name_of(const Program& program, const Instruction& instruction, Grou
   return instruction.name + shapes_text(tensors);
 }
 
+/// Of the device's time where there is any, else of the host's; none without times.
+std::optional<double> share_of(const OpRow& row, const OpRow& total) {
+  const auto time = total.device_ns > 0 ? &OpRow::device_ns : &OpRow::self_ns;
+  return total.*time > 0
+             ? std::optional(static_cast<double>(row.*time) / static_cast<double>(total.*time))
+             : std::nullopt;
+}
+
+std::string ms_text(std::int64_t ns) {
+  return figure_text(static_cast<double>(ns) * kMsPerNs);
+}
+
 }  // namespace
+
+std::string tensor_text(const et_schema::Tensor& tensor) {
+  return tensor.defined()
+             ? fmt::format("{}[{}]", to_string(tensor.dtype), fmt::join(tensor.sizes, ","))
+             : "undefined";
+}
 
 std::string_view to_string(GroupBy by) {
   switch (by) {
@@ -194,10 +292,9 @@ RankOps group_operators(const Trace& trace, const Link* link, GroupBy by) {
   return TraceGroups(trace, link, by).group();
 }
 
-RankOps group_operators(const Program& program, int rank, GroupBy by) {
+RankOps group_operators(const Program& program, GroupBy by) {
   UNDERSTUDY_ASSERT(by != GroupBy::kModule && by != GroupBy::kPhase);
-  RankOps ops;
-  ops.rank = rank;
+  RankOps ops{.by = by};
   Rows rows;
   for (const Instruction& instruction : program.instructions) {
     if (instruction.kind == InstructionKind::kAlias ||
@@ -218,6 +315,81 @@ RankOps group_operators(const Program& program, int rank, GroupBy by) {
   }
   rows.finish(ops);
   return ops;
+}
+
+RankOps sum_of(const std::vector<RankOps>& ranks) {
+  RankOps sum{.by = ranks.front().by};
+  Rows rows;
+  for (const RankOps& ops : ranks) {
+    for (const OpRow& row : ops.rows) {
+      add(rows.of(row.name), row);
+    }
+    if (ops.step_ns) {
+      sum.step_ns = sum.step_ns.value_or(0) + *ops.step_ns;
+    }
+  }
+  rows.finish(sum);
+  return sum;
+}
+
+void add_ops(Json& object, const RankOps& ops) {
+  Json list = Json::array();
+  for (const OpRow& row : ops.rows) {
+    const std::optional<double> share = share_of(row, ops.total);
+    list.push_back(
+        {{"name", row.name},
+         {"count", row.count},
+         {"timed", row.timed},
+         {"self_ns", row.timed > 0 ? Json(row.self_ns) : Json()},
+         {"device_ns", row.timed > 0 || row.device_ns > 0 ? Json(row.device_ns) : Json()},
+         {"share", share ? Json(*share) : Json()}});
+  }
+  object["ops_by"] = to_string(ops.by);
+  object["ops_self_ns"] = ops.step_ns ? Json(ops.total.self_ns) : Json();
+  object["ops_device_ns"] = ops.step_ns ? Json(ops.total.device_ns) : Json();
+  object["step_ns"] = ops.step_ns ? Json(*ops.step_ns) : Json();
+  object["ops"] = std::move(list);
+}
+
+void add_all_ops(Json& document, const std::vector<RankOps>& ranks) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    add_ops(document["ranks"][rank], ranks[rank]);
+  }
+  if (ranks.size() > 1) {
+    add_ops(document["all_ranks"], sum_of(ranks));
+  }
+}
+
+pages::Section ops_section(const Json& document, const std::vector<RankOps>& ranks) {
+  using pages::CellKind;
+  const RankOps all = sum_of(ranks);
+  const bool is_timed = all.step_ns.has_value();
+  pages::Table table{
+      .id = "ops-table",
+      .caption = fmt::format("Operators by {}", to_string(all.by)),
+      .columns = {{.title = all.by == GroupBy::kName ? "operator" : std::string(to_string(all.by)),
+                   .key = "name",
+                   .most_in_text = 120},
+                  {"calls", CellKind::kCount, "count"}},
+      .at = ranks.size() == 1 ? "/ranks/0/ops" : "/all_ranks/ops"};
+  pages::Notes totals;
+  if (is_timed) {
+    table.columns.push_back({"self ms", CellKind::kFigure, "self_ns", "", kMsPerNs});
+    if (all.total.device_ns > 0) {
+      table.columns.push_back({"device ms", CellKind::kFigure, "device_ns", "", kMsPerNs});
+    }
+    table.columns.push_back({"share", CellKind::kShare, "share"});
+    const std::int64_t rest = std::max<std::int64_t>(*all.step_ns - all.total.self_ns, 0);
+    totals.texts.push_back(fmt::format("{} ms in operators, {} ms of the step{} in none of them",
+                                       ms_text(all.total.self_ns), ms_text(rest),
+                                       ranks.size() == 1 ? "" : "s"));
+    if (all.total.timed < all.total.count) {
+      totals.texts.push_back(fmt::format("{} of {} calls have no recorded time",
+                                         with_commas(all.total.count - all.total.timed),
+                                         with_commas(all.total.count)));
+    }
+  }
+  return {"ops", "Operators", {table_at(document, std::move(table)), totals}};
 }
 
 }  // namespace understudy::cli

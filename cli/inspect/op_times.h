@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
 #include "generator/link/link.h"
+#include "pages/html/page.h"
 
 namespace understudy::cli {
 
@@ -33,12 +35,12 @@ struct OpRow {
   std::int64_t device_ns = 0;  ///< of what they launched themselves
 };
 
-/// One rank's operators.
+/// One rank's operators, or all ranks'.
 struct RankOps {
-  int rank = 0;
-  std::vector<OpRow> rows;  ///< by falling time (the device's where there is any), calls
-  std::optional<std::int64_t> step_ns;  ///< absent: no profile gives times
-  OpRow total;                          ///< over the rows; no name
+  GroupBy by = GroupBy::kName;
+  std::vector<OpRow> rows = {};  ///< by falling time (the device's where there is any), calls
+  std::optional<std::int64_t> step_ns = {};  ///< absent: no profile gives times
+  OpRow total = {};                          ///< over the rows; no name
 };
 
 /// Of a trace, the operators that inspect counts, nested ones too; `link` may be null.
@@ -47,6 +49,19 @@ struct RankOps {
 
 /// Of a benchmark's program, its instructions: what replays, each with all below it. `by` is
 /// neither kModule nor kPhase, of which a benchmark holds nothing.
-[[nodiscard]] RankOps group_operators(const et_schema::Program& program, int rank, GroupBy by);
+[[nodiscard]] RankOps group_operators(const et_schema::Program& program, GroupBy by);
+
+/// Calls and times of all ranks. At least one.
+[[nodiscard]] RankOps sum_of(const std::vector<RankOps>& ranks);
+
+/// Into each of the document's `ranks` its operators, and, of several, into `all_ranks` the sums.
+void add_all_ops(nlohmann::ordered_json& document, const std::vector<RankOps>& ranks);
+
+/// The sums, and what of the steps was in no operator.
+[[nodiscard]] pages::Section ops_section(const nlohmann::ordered_json& document,
+                                         const std::vector<RankOps>& ranks);
+
+/// "float32[64,1024]".
+[[nodiscard]] std::string tensor_text(const et_schema::Tensor& tensor);
 
 }  // namespace understudy::cli

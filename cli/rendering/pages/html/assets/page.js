@@ -38,6 +38,7 @@ const understudy = (() => {
     share: (value) => fixed(value * 100, 1) + " %",
     percent: (value) => fixed(Math.floor(value * 10000 + 1e-9) / 100, 2) + " %",
     count: (value) => (Number.isInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ",") : figure(value)),
+    id: String,
     bytes,
   };
 

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "common/figures.h"
-#include "common/table.h"
 #include "pages/html/table.h"
 
 namespace understudy::pages {
@@ -26,6 +25,9 @@ std::string number_text(double value, CellKind kind) {
       return cli::share_text(value);
     case CellKind::kPercent:
       return cli::percent_text(value);
+    case CellKind::kBytes:
+      return value >= 0 ? cli::with_bytes(static_cast<std::uint64_t>(value))
+                        : cli::figure_text(value);
     case CellKind::kCount:
       return value >= 0 && value == std::floor(value)
                  ? cli::with_commas(static_cast<std::uint64_t>(value))
@@ -56,7 +58,9 @@ std::string cell_text(const Cell& cell, CellKind kind) {
       return std::isfinite(value) ? number_text(value, kind) : kUnknown;
     }
     std::string operator()(std::uint64_t value) const {
-      return kind == CellKind::kBytes ? cli::with_bytes(value) : cli::with_commas(value);
+      return kind == CellKind::kBytes ? cli::with_bytes(value)
+             : kind == CellKind::kId  ? std::to_string(value)
+                                      : cli::with_commas(value);
     }
   };
   return std::visit(Visitor{kind}, cell);

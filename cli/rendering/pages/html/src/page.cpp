@@ -89,6 +89,7 @@ Markup body_of(const Section& section) {
     Markup operator()(const Table& table) const { return table_markup(table); }
     Markup operator()(const Notes& notes) const { return notes_markup(notes); }
     Markup operator()(const Markup& drawing) const { return drawing; }
+    Markup operator()(const InText& /*of texts*/) const { return {}; }
   };
   Markup body;
   for (const Block& block : section.blocks) {
@@ -111,6 +112,9 @@ Markup contents_of(const Page& page) {
 }
 
 Markup verdict_of(const Page& page) {
+  if (page.verdict.empty()) {
+    return {};
+  }
   const ToneText tone = text_of(page.tone);
   Markup body = element(
       "p", {{"class", "sentence"}},

@@ -31,6 +31,8 @@ std::string_view name_of(CellKind kind) {
       return "percent";
     case CellKind::kCount:
       return "count";
+    case CellKind::kId:
+      return "id";
     case CellKind::kBytes:
       break;
   }
@@ -108,6 +110,10 @@ Markup head_markup(const Table& table) {
   return element("thead", {}, element("tr", {}, cells));
 }
 
+bool is_one_list(const std::string& at) {
+  return at.find('*') == std::string::npos;
+}
+
 Json json_of(const Cell& cell) {
   struct Visitor {
     Json operator()(std::monostate) const { return nullptr; }
@@ -153,9 +159,10 @@ Markup table_markup(const Table& table) {
     body += row_markup(table, table.rows[i]);
   }
   const std::string caption_id = table.id + "-caption";
-  const Markup whole = element("table", {{"id", table.id}, {"data-at", table.at}},
-                               element("caption", {{"id", caption_id}}, table.caption) +
-                                   head_markup(table) + element("tbody", {}, body));
+  const Markup whole =
+      element("table", {{"id", table.id}, {"data-at", is_one_list(table.at) ? table.at : ""}},
+              element("caption", {{"id", caption_id}}, table.caption) + head_markup(table) +
+                  element("tbody", {}, body));
   Markup markup = element(
       "div",
       {{"class", "table"}, {"role", "region"}, {"tabindex", "0"}, {"aria-labelledby", caption_id}},

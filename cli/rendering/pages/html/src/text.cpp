@@ -3,26 +3,51 @@
 #include <algorithm>
 #include <numeric>
 
-#include "common/table.h"
 #include "et_schema/support/control_characters.h"
 #include "pages/html/page.h"
 
 namespace understudy::pages {
 namespace {
 
-using cli::Alignment;
-using cli::TextTable;
 using et_schema::escape_control_characters;
 
 bool is_number(CellKind kind) {
   return kind != CellKind::kText && kind != CellKind::kVerdict;
 }
 
+/// Characters as a terminal counts them: bytes that continue one are left out.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
+/// Rows as lines of aligned cells, two blanks between them and in front; no cell can leave its
+/// place. `are_right`: by column, the side of its cells.
+std::string aligned(std::vector<std::vector<std::string>> rows,
+                    const std::vector<bool>& are_right) {
+  std::vector<std::size_t> widths(are_right.size());
+  for (std::vector<std::string>& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = escape_control_characters(row[i]);
+      widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - width_of(row[i]), ' ');
+      line += "  " + (are_right[i] ? padding + row[i] : row[i] + padding);
+    }
+    text += line.erase(line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return text;
+}
+
 std::string text_of(const Facts& facts) {
   const bool has_numbers =
       std::ranges::any_of(facts, [](const Fact& fact) { return is_number(fact.kind); });
-  TextTable rows =
-      has_numbers ? TextTable({{"", Alignment::kRight}, {""}}) : TextTable({{""}, {""}});
+  std::vector<std::vector<std::string>> rows;
   std::string words;
   for (const Fact& fact : facts) {
     const std::string value = fact_text(fact);
@@ -33,12 +58,22 @@ std::string text_of(const Facts& facts) {
       words += fmt::format("  {}: {}\n", escape_control_characters(fact.name),
                            escape_control_characters(value));
     } else if (has_numbers) {
-      rows.add({value, fact.name});
+      rows.push_back({value, fact.name});
     } else {
-      rows.add({fact.name, value});
+      rows.push_back({fact.name, value});
     }
   }
-  return (rows.empty() ? "" : rows.to_text()) + words;
+  return aligned(std::move(rows), {has_numbers, false}) + words;
+}
+
+std::string shortened(std::string text, std::size_t most) {
+  if (text.size() > most) {
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) {
+      --most;  // not within a character
+    }
+    text = text.substr(0, most) + "…";
+  }
+  return text;
 }
 
 std::string text_of(const Table& table) {
@@ -46,22 +81,21 @@ std::string text_of(const Table& table) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(),
                         [&table](std::size_t i) { return is_number(table.columns[i].kind); });
-  std::vector<cli::TableColumn> columns;
+  std::vector<std::vector<std::string>> rows(1);
+  std::vector<bool> are_right;
   for (const std::size_t i : order) {
-    const Column& column = table.columns[i];
-    columns.push_back(
-        {column.title, is_number(column.kind) ? Alignment::kRight : Alignment::kLeft});
+    rows.front().push_back(table.columns[i].title);
+    are_right.push_back(is_number(table.columns[i].kind));
   }
-  TextTable rows(columns);
   const std::size_t shown = std::min(table.shown_in_text, table.rows.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    std::vector<std::string> cells;
-    for (const std::size_t column : order) {
-      cells.push_back(cell_text(table.rows[i][column], table.columns[column].kind));
+    std::vector<std::string>& cells = rows.emplace_back();
+    for (const std::size_t place : order) {
+      const Column& column = table.columns[place];
+      cells.push_back(shortened(cell_text(table.rows[i][place], column.kind), column.most_in_text));
     }
-    rows.add(std::move(cells));
   }
-  return rows.to_text() +
+  return aligned(std::move(rows), are_right) +
          (shown < table.rows.size() ? fmt::format("  … {} more\n", table.rows.size() - shown) : "");
 }
 
@@ -90,6 +124,8 @@ std::string text_of(const Section& section) {
       rows = text_of(*facts);
     } else if (const auto* const notes = std::get_if<Notes>(&block)) {
       rows = text_of(*notes);
+    } else if (const auto* const drawing = std::get_if<InText>(&block)) {
+      rows = "\n" + drawing->lines;
     }
     if (text.empty() && !rows.empty()) {
       begin(section.title);

@@ -69,13 +69,6 @@ std::vector<std::string> anchored_findings(const Json& document) {
   return findings;
 }
 
-/// Names of kernels fill screens; the data has them whole.
-Cell cut_name(const Cell& name) {
-  constexpr std::size_t kMost = 60;
-  const auto* const text = std::get_if<std::string>(&name);
-  return text == nullptr || text->size() <= kMost ? name : Cell(text->substr(0, kMost - 3) + "...");
-}
-
 std::vector<Column> figure_columns(const char* title, const char* key) {
   return {{title, CellKind::kText, key},
           {"kernels", CellKind::kFigure, "kernels"},
@@ -113,15 +106,13 @@ Page anchored_page(const Json& document, std::size_t top) {
                                             .columns = figure_columns("class", "class"),
                                             .at = "/classes"});
   std::vector<Column> columns = figure_columns("operator", "operator");
-  columns.push_back({"longest kernel when recorded", CellKind::kText, "kernel"});
-  Table calls = table_at(document, {.id = "call-table",
-                                    .caption = "Operators, by recorded time",
-                                    .columns = std::move(columns),
-                                    .at = "/calls",
-                                    .shown_in_text = top});
-  for (std::vector<Cell>& row : calls.rows) {
-    row.back() = cut_name(row.back());
-  }
+  columns.push_back(
+      {.title = "longest kernel when recorded", .key = "kernel", .most_in_text = kNameInText});
+  const Table calls = table_at(document, {.id = "call-table",
+                                          .caption = "Operators, by recorded time",
+                                          .columns = std::move(columns),
+                                          .at = "/calls",
+                                          .shown_in_text = top});
   page.sections = {
       {"classes", "Device time", {classes, parts}},
       {"host",
@@ -130,8 +121,7 @@ Page anchored_page(const Json& document, std::size_t top) {
               fact_at(document, "/host/device_busy_ms", "Device busy", CellKind::kFigure, "ms"),
               fact_at(document, "/host/device_idle", "Device idle", CellKind::kShare)}}},
       {"operators", "Operators", {calls}}};
-  page.data = document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  page.data_name = "prediction.json";
+  set_data(page, document, "prediction.json", 1);
   page.footer = "Made by Understudy's predict.";
   return page;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "et_schema/model/losses.h"
 #include "parts.h"
 
 namespace understudy::pages {
@@ -23,16 +22,6 @@ std::string caption_of(std::string_view key) {
   return key == "not_applicable"
              ? "Not applicable to this target (not among the selected)"
              : "Pinned outputs: what follows gets tensors of the recorded shape";
-}
-
-std::string meaning_of_loss(const std::string& name) {
-  for (std::size_t i = 0; i < et_schema::kLossCount; ++i) {
-    const et_schema::LossInfo& loss = et_schema::info(static_cast<et_schema::Loss>(i));
-    if (loss.name == name) {
-      return std::string(loss.meaning);
-    }
-  }
-  return "";
 }
 
 }  // namespace
@@ -107,17 +96,12 @@ Section values_section(const ReportData& data) {
 }
 
 Section losses_section(const ReportData& data) {
-  Table table{.id = "loss-table",
-              .caption = "Losses: what was lost, assumed or repaired on the way from the trace",
-              .columns = {{"loss"}, {"count", CellKind::kCount}, {"meaning"}}};
-  for (const auto& [name, count] : data.report.total.losses) {
-    table.rows.push_back({name, count, meaning_of_loss(name)});
-  }
-  if (table.rows.empty()) {
-    return {
-        "losses", "Losses", {Notes{{"None: nothing of the trace was lost, assumed or repaired."}}}};
-  }
-  return {"losses", "Losses", {table}};
+  const Table table = losses_at(data.json, "/losses");
+  return {"losses",
+          "Losses",
+          {table.rows.empty()
+               ? Block(Notes{{"None: nothing of the trace was lost, assumed or repaired."}})
+               : Block(table)}};
 }
 
 Section memory_section(const ReportData& data) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "common/figures.h"
-#include "common/table.h"
 #include "parts.h"
 
 namespace understudy::pages {

@@ -2,21 +2,35 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "pages/html/table.h"
+#include "pages/html/page.h"
 
 namespace understudy::pages {
 
-// Facts and rows taken from the JSON that is the page's data: so each knows its place there.
+// Facts and rows taken from the JSON that is the page's data: so each knows its place there, and
+// text, page, csv and JSON hold the same figures.
 
+/// A list of values as "a, b", an object of them as "name=a, other=b".
 [[nodiscard]] Cell cell_of(const nlohmann::ordered_json& value);
 
-/// The figure at `at`, a JSON pointer to something in `data`.
+/// The figure at `at`, a JSON pointer to something in `data`; of a figure that is absent or null
+/// the value is nothing.
 [[nodiscard]] Fact fact_at(const nlohmann::ordered_json& data, const std::string& at,
                            std::string name, CellKind kind, std::string unit = "");
 
-/// `table` with a row for each object of the list at `table.at`, by the columns' keys. A cell
-/// without a key, or whose key the object lacks, is empty.
+/// `table` with a row for each element of the list at `table.at`, by the columns' keys. A cell
+/// without a key, or whose key the element lacks, is empty. An element that is no object, and a
+/// member of an object of values, has the keys `name` and `value`. The place may lead through a
+/// list: "/ranks/*/opened" has the rows of all ranks, which also take the keys of the rank itself.
+/// Rows that differ in nothing but `rank` and in summed columns are told once, as of "0–3, 5" or
+/// "all" and with the sums; where there is one rank alone, its column is left out.
 [[nodiscard]] Table table_at(const nlohmann::ordered_json& data, Table table);
+
+/// Counters of losses by name at a place as above, summed, with what they mean.
+[[nodiscard]] Table losses_at(const nlohmann::ordered_json& data, const std::string& at);
+
+/// `data` as the page's own, in lines of `indent` blanks (-1: one line), offered as `name`.
+void set_data(Page& page, const nlohmann::ordered_json& data, std::string name, int indent = -1);
 
 }  // namespace understudy::pages

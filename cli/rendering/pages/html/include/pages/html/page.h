@@ -47,8 +47,13 @@ struct Notes {
   bool are_warnings = false;
 };
 
+/// A drawing for a terminal: whole lines of texts alone.
+struct InText {
+  std::string lines;
+};
+
 /// What stands in a section. A drawing (Markup) is on the page alone; texts leave it out.
-using Block = std::variant<Facts, Table, Notes, Markup>;
+using Block = std::variant<Facts, Table, Notes, Markup, InText>;
 
 struct Section {
   std::string id;  ///< no other of the page has it: letters, digits, "-"

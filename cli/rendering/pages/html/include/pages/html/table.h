@@ -22,6 +22,7 @@ enum class CellKind : std::uint8_t {
   kShare,    ///< of 1, as "84.2 %"
   kPercent,  ///< of 1, as "99.69 %", rounded down, so that 100 % means all
   kCount,    ///< "1,234"
+  kId,       ///< "1234", a number that stands for a name: of a rank, a node, a night
   kBytes,    ///< "1.5 KiB"
 };
 
@@ -44,12 +45,22 @@ using Cell = std::variant<std::monostate, std::string, double, std::uint64_t, Li
 /// As a person reads it; page.js writes the same.
 [[nodiscard]] std::string cell_text(const Cell& cell, CellKind kind);
 
+/// So much of a kernel's name fills no screen.
+inline constexpr std::size_t kNameInText = 60;
+
 struct Column {
   std::string title;
   CellKind kind = CellKind::kText;
-  std::string key = {};   ///< of the rows' objects in the page's data
+  std::string key = {};   ///< of the rows' objects in the page's data, below them "ratio/value"
   std::string hint = {};  ///< what it means, in a few words
+  double scale = 1;       ///< of a figure of the data to the one shown: 1e-6 of ns as ms
+  std::size_t most_in_text = std::numeric_limits<std::size_t>::max();  ///< bytes of a cell
+  bool is_sum = false;  ///< of rows that several lists have in common (from_json.h)
 };
+[[nodiscard]] inline Column summed(Column column) {
+  column.is_sum = true;
+  return column;
+}
 
 /// The first column names the rows. Columns are sorted by a click or a key on their titles; where
 /// there are more rows than `shown`, the others come from a data block in the page, by pages and by
@@ -59,7 +70,8 @@ struct Table {
   std::string caption;
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};
-  std::string at = {};  ///< JSON pointer to the list in the page's data that the rows are
+  std::string at = {};  ///< JSON pointer to the list in the page's data that the rows are, or a
+                        ///< place of several lists (from_json.h)
   std::size_t shown = 50;
   std::size_t shown_in_text = std::numeric_limits<std::size_t>::max();
 };

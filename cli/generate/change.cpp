@@ -1,0 +1,287 @@
+#include "generate/change.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "common/figures.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/output_file.h"
+#include "pages/html/from_json.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using pages::CellKind;
+using pages::fact_at;
+using pages::Facts;
+using pages::Section;
+using pages::summed;
+using pages::table_at;
+
+constexpr double kMost = 0.5;
+
+Json pair_of(double before, double after) {
+  return {before, after};
+}
+
+Json blurred_json(const generator::Blurred& blurred) {
+  Json changed = Json::object();
+  for (const auto& [size, now] : blurred.changed) {
+    changed[std::to_string(size)] = now;
+  }
+  Json kept = Json::object();
+  for (const auto& [size, why] : blurred.kept) {
+    kept[std::to_string(size)] = why;
+  }
+  return {{"changed", std::move(changed)},
+          {"kept", std::move(kept)},
+          {"dropped_bodies", blurred.dropped_bodies},
+          {"flops", pair_of(blurred.before.flops, blurred.after.flops)},
+          {"bytes", pair_of(blurred.before.bytes, blurred.after.bytes)}};
+}
+
+Json batched_json(const generator::BatchSize& batch, const generator::BatchedBench& batched) {
+  Json ranks = Json::array();
+  for (const auto& changes : batched.changes) {
+    Json& rank = ranks.emplace_back(Json::array());
+    for (const generator::BatchChange& change : changes) {
+      rank.push_back({{"name", change.name},
+                      {"count", change.count},
+                      {"before", change.before},
+                      {"after", change.after}});
+    }
+  }
+  return {{"from", batch.from},
+          {"to", batch.to},
+          {"dropped_bodies", batched.dropped_bodies},
+          {"ranks", std::move(ranks)}};
+}
+
+Json hidden_json(const Hidden& hidden) {
+  const generator::Obfuscated& what = hidden.what;
+  Json counts = Json::object();
+  for (const auto& [kind, names] : what.map) {
+    counts[kind] = names.size();
+  }
+  return {{"names_file", hidden.names_path},           {"names", std::move(counts)},
+          {"hidden_operators", what.hidden_operators}, {"hidden_without_body", what.without_body},
+          {"rounded_numbers", what.rounded_numbers},   {"cleared_numbers", what.cleared_numbers}};
+}
+
+Json reduced_json(const Reduced& reduced) {
+  const composer::Reduction& reduction = reduced.reduction;
+  return {{"loops", reduction.loops},
+          {"in_loops", reduction.in_loops},
+          {"instructions", reduction.instructions},
+          {"written", reduction.written},
+          {"bytes_before", reduced.bytes_before},
+          {"largest_change", reduction.largest_change}};
+}
+
+Section shapes_section(const Json& document) {
+  return {"shapes",
+          "Shapes: what stands for a size stands for it everywhere",
+          {Facts{fact_at(document, "/shapes/dropped_bodies",
+                         "operators below which what was recorded does not fit, and is left out",
+                         CellKind::kCount),
+                 fact_at(document, "/shapes/flops/0",
+                         "floating-point operations an iteration in products, convolutions and "
+                         "recurrent layers, before",
+                         CellKind::kCount),
+                 fact_at(document, "/shapes/flops/1", "the same now", CellKind::kCount),
+                 fact_at(document, "/shapes/bytes/0", "bytes of operators' tensors, before",
+                         CellKind::kCount),
+                 fact_at(document, "/shapes/bytes/1", "the same now", CellKind::kCount)},
+           table_at(document, {.id = "changed-table",
+                               .caption = "Sizes that were changed",
+                               .columns = {{"size", CellKind::kText, "name"},
+                                           {"now", CellKind::kId, "value"}},
+                               .at = "/shapes/changed"}),
+           table_at(document, {.id = "kept-table",
+                               .caption = "Sizes that were kept",
+                               .columns = {{"size", CellKind::kText, "name"},
+                                           {"because", CellKind::kText, "value"}},
+                               .at = "/shapes/kept"})}};
+}
+
+Section batch_section(const Json& document, const generator::BatchSize& size) {
+  return {"batch",
+          fmt::format("{} {} became {}", size.anywhere ? "Size" : "Batch", size.from, size.to),
+          {table_at(document,
+                    {.id = "batch-table",
+                     .caption = fmt::format("{} {} became {}: shapes of these operators",
+                                            size.anywhere ? "Size" : "Batch", size.from, size.to),
+                     .columns = {{"operator", CellKind::kText, "name"},
+                                 summed({"calls", CellKind::kCount, "count"}),
+                                 {"the first was", CellKind::kText, "before"},
+                                 {"and is", CellKind::kText, "after"}},
+                     .at = "/batch/ranks/*"}),
+           Facts{fact_at(document, "/batch/dropped_bodies",
+                         "operators below which what was recorded is left out: no rule tells its "
+                         "sizes",
+                         CellKind::kCount)}}};
+}
+
+Section hidden_section(const Json& document) {
+  return {
+      "obfuscated",
+      "Obfuscated: what was replaced is in a file for the owner alone",
+      {Facts{
+           fact_at(document, "/obfuscated/rounded_numbers", "numbers, to one digit",
+                   CellKind::kCount),
+           fact_at(document, "/obfuscated/cleared_numbers", "numbers, left out", CellKind::kCount),
+           fact_at(document, "/obfuscated/hidden_operators",
+                   "operators that are found by name on no target now", CellKind::kCount),
+           fact_at(document, "/obfuscated/hidden_without_body",
+                   "of these without what was recorded below them: dropped", CellKind::kCount),
+           fact_at(document, "/obfuscated/names_file", "that file", CellKind::kText)},
+       table_at(document, {.id = "name-table",
+                           .caption = "Replaced names",
+                           .columns = {{"replaced", CellKind::kText, "name"},
+                                       {"names", CellKind::kCount, "value"}},
+                           .at = "/obfuscated/names"})}};
+}
+
+Section reduced_section(const Json& document) {
+  const auto count = [&](const char* at, const char* name) {
+    return fact_at(document, at, name, CellKind::kCount);
+  };
+  return {
+      "reduced",
+      "Reduced",
+      {Facts{count("/reduced/loops", "loops"), count("/reduced/in_loops", "instructions in them"),
+             count("/reduced/instructions", "instructions in all"),
+             count("/reduced/written", "instructions of loops that are written"),
+             count("/reduced/bytes_before", "bytes of the file without loops"),
+             count("/bytes", "bytes with them"),
+             fact_at(document, "/reduced/largest_change",
+                     "most that the recorded time of a class of operators changed",
+                     CellKind::kShare)}}};
+}
+
+}  // namespace
+
+void add_batch_options(CLI::App& app, BatchTexts& texts) {
+  CLI::Option* batch =
+      app.add_option("--batch", texts.batch,
+                     "FROM:TO, such as 64:256: give the benchmark batch size TO instead of the "
+                     "recorded FROM, without recorded times")
+          ->type_name("SIZES");
+  app.add_option("--size", texts.size,
+                 "FROM:TO, such as 512:2048: the same of the length of sequences, or of another "
+                 "size of the data, that nothing else has")
+      ->type_name("SIZES")
+      ->excludes(batch);
+}
+
+std::optional<generator::BatchSize> BatchTexts::parsed() const {
+  if (batch.empty() && size.empty()) {
+    return std::nullopt;
+  }
+  return generator::parse_batch_size(batch + size, !size.empty());
+}
+
+void add_blur_option(CLI::App& app, std::optional<double>& within) {
+  app.add_option_function<std::string>(
+         "--shapes-within",
+         [&within](const std::string& text) {
+           const bool is_percent = text.ends_with('%');
+           double number = 0;
+           if (!CLI::detail::lexical_cast(is_percent ? text.substr(0, text.size() - 1) : text,
+                                          number) ||
+               !(number > 0 && number / (is_percent ? kPercent : 1) <= kMost)) {
+             throw CLI::ValidationError(
+                 "--shapes-within",
+                 fmt::format("{} is no share from 0 to 50%, as 5% or 0.05", text));
+           }
+           within = number / (is_percent ? kPercent : 1);
+         },
+         "Change tensor sizes by at most this share, consistently, where alignment and choice of "
+         "algorithms stay; other sizes are kept and named")
+      ->type_name("X%");
+}
+
+generator::Blurred blur(et_schema::Bench bench, double within) {
+  generator::Blurred blurred = generator::blur_shapes(std::move(bench), within);
+  for (et_schema::Program& program : blurred.bench.programs) {
+    program.selection.filters.push_back(fmt::format("--shapes-within {}", within));
+  }
+  return blurred;
+}
+
+void refuse_obfuscation(const std::string& output, const std::string& chakra_folder) {
+  if (output.empty() || !chakra_folder.empty()) {
+    throw et_schema::usage_error(
+        "only a benchmark can be obfuscated",
+        {.field = "--obfuscate",
+         .expected = "-o BENCH, without --chakra",
+         .got = output.empty() ? "no --output" : "--chakra",
+         .hint = "make the benchmark first; generate BENCH --chakra DIR takes it"});
+  }
+}
+
+Hidden hide(et_schema::Bench& bench, const std::string& names_path) {
+  Hidden hidden{names_path, generator::obfuscate(std::move(bench))};
+  et_schema::write_file_atomically(names_path, generator::to_json(hidden.what.map));
+  bench = std::move(hidden.what.bench);
+  return hidden;
+}
+
+Reduced reduce(et_schema::Bench& bench, et_schema::BenchWriting writing, double most) {
+  Reduced reduced;
+  reduced.bytes_before = et_schema::bench_bytes(bench, "bench.et", writing).size();
+  reduced.reduction = composer::even_loops(bench);
+  if (reduced.reduction.largest_change > most) {
+    throw et_schema::run_failed(
+        "the loops' mean times are too far from the recorded ones",
+        {.field = "--reduce",
+         .expected = fmt::format("a change of {:.4f} at most", most),
+         .got = fmt::format("{:.4f} of {}", reduced.reduction.largest_change,
+                            reduced.reduction.of_class),
+         .hint = "allow more, or leave --reduce out"});
+  }
+  return reduced;
+}
+
+void add_changes(Json& document, const Changes& changes) {
+  if (changes.blurred) {
+    document["shapes"] = blurred_json(*changes.blurred);
+  }
+  if (changes.batched) {
+    document["batch"] = batched_json(changes.batched->size, changes.batched->bench);
+  }
+  if (changes.removed_kernels > 0) {
+    document["removed_kernels"] = changes.removed_kernels;
+  }
+  if (changes.hidden) {
+    document["obfuscated"] = hidden_json(*changes.hidden);
+  }
+  if (changes.reduced) {
+    document["reduced"] = reduced_json(*changes.reduced);
+  }
+}
+
+void add_change_sections(pages::Page& page, const Json& document, const Changes& changes) {
+  if (changes.hidden) {
+    page.sections.push_back(hidden_section(document));
+  }
+  if (changes.blurred) {
+    page.sections.push_back(shapes_section(document));
+  }
+  if (changes.batched) {
+    page.sections.push_back(batch_section(document, changes.batched->size));
+  }
+  if (changes.removed_kernels > 0) {
+    page.sections.push_back(
+        {"removed",
+         "Machine code that was left out, since its grids are of the recorded sizes",
+         {Facts{fact_at(document, "/removed_kernels", "kernels: stubs now", CellKind::kCount)}}});
+  }
+  if (changes.reduced) {
+    page.sections.push_back(reduced_section(document));
+  }
+}
+
+}  // namespace understudy::cli

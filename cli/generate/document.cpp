@@ -1,0 +1,358 @@
+#include "generate/document.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "common/figures.h"
+#include "et_schema/model/memory_plan.h"
+#include "pages/html/from_json.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using et_schema::Bench;
+using et_schema::LostDeviceEvents;
+using et_schema::Program;
+using et_schema::RecordedProfile;
+using pages::CellKind;
+using pages::fact_at;
+using pages::Facts;
+using pages::Notes;
+using pages::Section;
+using pages::summed;
+using pages::Table;
+using pages::table_at;
+
+constexpr double kMsPerNs = 1e-6;
+constexpr std::size_t kLongNameInText = 90;
+constexpr std::size_t kRowsInText = 40;
+
+/// A benchmark of older programs may name none.
+et_schema::Source source_of(const Bench& bench, std::size_t rank) {
+  return rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
+}
+
+Json profile_json(const Program& program) {
+  if (!program.profile) {
+    return nullptr;
+  }
+  const RecordedProfile& profile = *program.profile;
+  Json lost = Json::array();
+  for (const LostDeviceEvents& row : profile.lost) {
+    lost.push_back({{"name", row.name},
+                    {"reason", row.reason},
+                    {"count", row.count},
+                    {"device_ns", row.device_ns}});
+  }
+  Json outside = Json::array();
+  for (const et_schema::OutsideTime& row : profile.outside) {
+    outside.push_back({{"why", to_string(row.why)},
+                       {"name", row.name},
+                       {"host_ns", row.host_ns},
+                       {"device_ns", row.device_ns}});
+  }
+  Json json = {{"file", profile.file},
+               {"join", to_string(profile.join)},
+               {"steps", profile.steps},
+               {"step_ns", profile.step_ns},
+               {"unprofiled_step_ns", nullptr},
+               {"observer_ns_per_event", profile.observer_ns_per_event},
+               {"observer_source", profile.observer_source},
+               {"events", profile.events},
+               {"nodes", profile.nodes},
+               {"nodes_with_rf_id", profile.nodes_with_rf_id},
+               {"nodes_joined", profile.nodes_joined},
+               {"device_events", profile.device_events},
+               {"device_events_linked", profile.device_events_linked},
+               {"operators_ns", profile.operators_ns},
+               {"operators_device_ns", profile.operators_device_ns},
+               {"outside", std::move(outside)},
+               {"lost", std::move(lost)}};
+  if (profile.unprofiled_step_ns) {
+    json["unprofiled_step_ns"] = *profile.unprofiled_step_ns;
+  }
+  if (profile.host_probe) {
+    json["host_probe"] = {{"kind", profile.host_probe->kind}, {"us", profile.host_probe->us}};
+  }
+  for (const et_schema::DeviceWait& wait : profile.device_waits) {
+    json["device_waits"].push_back({{"start_ns", wait.start_ns},
+                                    {"host_ns", wait.host_ns},
+                                    {"for", to_string(wait.waits_for)}});
+  }
+  return json;
+}
+
+/// Labels that did work without an operator of their own.
+std::map<std::string, std::uint64_t> working_labels(const Program& program) {
+  std::map<std::string, std::uint64_t> labels;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    if (instruction.kind == et_schema::InstructionKind::kNative) {
+      ++labels[instruction.name];
+    }
+  }
+  return labels;
+}
+
+Json bench_json(const Generated& made) {
+  const Bench& bench = made.bench;
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    const Program& program = bench.programs[rank];
+    Json opened = Json::array();
+    for (const et_schema::Opened& entry : program.selection.opened) {
+      opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
+      if (program.profile) {
+        opened.back()["own_ns"] = entry.own_ns;
+      }
+    }
+    ranks.push_back({{"rank", bench.recorded_rank(rank)},
+                     {"source", source_of(bench, rank).file},
+                     {"schema", source_of(bench, rank).schema},
+                     {"step", program.selection.step},
+                     {"filters", program.selection.filters},
+                     {"operators", program.selection.operators},
+                     {"labels", program.selection.labels},
+                     {"instructions", program.instructions.size()},
+                     {"tensors", program.slots.size()},
+                     {"external_bytes", et_schema::plan_memory(program).external_bytes},
+                     {"opened", std::move(opened)},
+                     {"working_labels", working_labels(program)},
+                     {"profile", profile_json(program)},
+                     {"losses", program.losses.nonzero()}});
+  }
+  return {{"bench", made.path.empty() ? nullptr : Json(made.path)},
+          {"bytes", made.bytes},
+          {"world_size", bench.world_size()},
+          {"recorded_world_size", bench.recorded_world_size()},
+          {"ranks", std::move(ranks)}};
+}
+
+Json generated_json(const Generated& made) {
+  Json document = bench_json(made);
+  if (made.kernels) {
+    document["kernels"] = kernels_json(*made.kernels);
+  }
+  if (!made.signed_by.empty()) {
+    document["signed_by"] = made.signed_by;
+  }
+  add_changes(document, made.changes);
+  if (made.chakra) {
+    document["chakra"] = chakra_json(*made.chakra);
+  }
+  return document;
+}
+
+bool is_narrowed(const Bench& bench) {
+  return !bench.programs.empty() && !bench.programs.front().selection.filters.empty();
+}
+
+/// What is told of all that was selected from, in a benchmark that was narrowed.
+std::string whole_step_note(const Bench& bench) {
+  return is_narrowed(bench) ? " (in the whole step, before filters)" : "";
+}
+
+Section ranks_section(const Json& document, const Generated& made) {
+  Section section{
+      "ranks",
+      "Ranks",
+      {table_at(document,
+                {.id = "rank-table",
+                 .caption = "Ranks",
+                 .columns = {{"rank", CellKind::kId, "rank"},
+                             {"operators", CellKind::kCount, "operators"},
+                             {"labels", CellKind::kCount, "labels"},
+                             {"instructions", CellKind::kCount, "instructions"},
+                             {"tensors", CellKind::kCount, "tensors"},
+                             {"bytes made before the step", CellKind::kCount, "external_bytes"},
+                             {"schema", CellKind::kText, "schema"},
+                             {"step", CellKind::kText, "step", "none: the whole trace"},
+                             {"source", CellKind::kText, "source"}},
+                 .at = "/ranks"})}};
+  if (is_narrowed(made.bench)) {
+    section.blocks.emplace_back(
+        Facts{fact_at(document, "/ranks/0/filters", "Narrowed by", CellKind::kText)});
+  }
+  if (!made.unlinked.empty()) {
+    section.blocks.emplace_back(Notes{{fmt::format(
+        "Not linked: {} profile{} beside the traces, first {}; see --profile", made.unlinked.size(),
+        made.unlinked.size() == 1 ? "" : "s", made.unlinked.front())}});
+  }
+  return section;
+}
+
+Section opened_section(const Json& document, const Bench& bench) {
+  Table opened{
+      .id = "opened-table",
+      .caption = fmt::format("Opened{}: the operators below them are replayed in their place",
+                             whole_step_note(bench)),
+      .columns = {{"operator", CellKind::kText, "name"},
+                  summed({"count", CellKind::kCount, "count"}),
+                  {"reason", CellKind::kText, "reason"}},
+      .at = "/ranks/*/opened"};
+  if (!bench.programs.empty() && bench.programs.front().profile) {
+    constexpr double kUsPerNs = 1e-3;
+    opened.columns.push_back(
+        summed({"own µs", CellKind::kFigure, "own_ns", "in it, not replayed", kUsPerNs}));
+  }
+  return {"opened",
+          "Opened",
+          {table_at(document, std::move(opened)),
+           table_at(document, {.id = "label-table",
+                               .caption = "Labels that did work without an operator of their own",
+                               .columns = {{"label", CellKind::kText, "name"},
+                                           summed({"count", CellKind::kCount, "value"})},
+                               .at = "/ranks/*/working_labels"})}};
+}
+
+/// Where recorded times come from, what joined and what was lost.
+Section profiles_section(const Json& document, const Bench& bench) {
+  Table profiles{
+      .id = "profile-table",
+      .caption = "Recorded times" + whole_step_note(bench),
+      .columns = {{"rank", CellKind::kId, "rank"},
+                  {"nodes joined", CellKind::kCount, "profile/nodes_joined"},
+                  {"of", CellKind::kCount, "profile/nodes_with_rf_id"},
+                  {"device events", CellKind::kCount, "profile/device_events_linked"},
+                  {"of", CellKind::kCount, "profile/device_events"},
+                  {"steps", CellKind::kCount, "profile/steps"},
+                  {"step ms", CellKind::kFigure, "profile/step_ns", "", kMsPerNs},
+                  {"unprofiled ms", CellKind::kFigure, "profile/unprofiled_step_ns", "", kMsPerNs},
+                  {"operators ms", CellKind::kFigure, "profile/operators_ns", "", kMsPerNs},
+                  {"device ms", CellKind::kFigure, "profile/operators_device_ns", "", kMsPerNs},
+                  {"taken out, ns/event", CellKind::kFigure, "profile/observer_ns_per_event"},
+                  {"joined by", CellKind::kText, "profile/join"},
+                  {"profile", CellKind::kText, "profile/file"}},
+      .at = "/ranks"};
+  const bool is_linked = std::ranges::any_of(
+      bench.programs, [](const Program& program) { return program.profile.has_value(); });
+  if (!is_linked) {
+    return {"profiles", "Recorded times", {}};
+  }
+  return {
+      "profiles",
+      "Recorded times",
+      {table_at(document, std::move(profiles)),
+       table_at(document,
+                {.id = "outside-table",
+                 .caption = "Time of the step that stands in no instruction",
+                 .columns = {{"what", CellKind::kText, "why"},
+                             summed({"host ms", CellKind::kFigure, "host_ns", "", kMsPerNs}),
+                             summed({"device ms", CellKind::kFigure, "device_ns", "", kMsPerNs}),
+                             {.title = "name", .key = "name", .most_in_text = kLongNameInText}},
+                 .at = "/ranks/*/profile/outside",
+                 .shown_in_text = kRowsInText}),
+       table_at(
+           document,
+           {.id = "lost-table",
+            .caption = "Device events that no operator can be told to have launched",
+            .columns = {{.title = "device event", .key = "name", .most_in_text = kLongNameInText},
+                        summed({"count", CellKind::kCount, "count"}),
+                        summed({"ms", CellKind::kFigure, "device_ns", "", kMsPerNs}),
+                        {"reason", CellKind::kText, "reason"}},
+            .at = "/ranks/*/profile/lost",
+            .shown_in_text = kRowsInText})}};
+}
+
+Section losses_section(const Json& document, const Bench& bench) {
+  Section section{"losses", "Losses", {}};
+  et_schema::Losses losses;
+  for (const Program& program : bench.programs) {
+    losses += program.losses;
+  }
+  if (losses.nonzero().empty()) {
+    section.blocks.emplace_back(Notes{{"Nothing was lost or repaired."}});
+  } else {
+    section.blocks.emplace_back(pages::losses_at(document, "/ranks/*/losses"));
+  }
+  if (losses[et_schema::Loss::kNoDeviceEvents] + losses[et_schema::Loss::kUnknownDeviceEvents] >
+      0) {
+    section.blocks.emplace_back(Notes{
+        {"device times are not all there: see no_device_events and unknown_device_events"}, true});
+  }
+  return section;
+}
+
+Section kernels_section(const Json& document) {
+  return {"kernels",
+          "Kernels",
+          {Facts{fact_at(document, "/kernels/kernels", "kernels compiled", CellKind::kCount),
+                 fact_at(document, "/kernels/cubins", "cubins", CellKind::kCount),
+                 fact_at(document, "/kernels/bytes", "bytes of them", CellKind::kCount),
+                 fact_at(document, "/kernels/launches", "instructions that launch them",
+                         CellKind::kCount),
+                 fact_at(document, "/kernels/stubs", "instructions without machine code: stubs",
+                         CellKind::kCount),
+                 fact_at(document, "/kernels/compiler", "compiled by", CellKind::kText)},
+           table_at(document, {.id = "failure-table",
+                               .caption = "Not compiled",
+                               .columns = {{"kernel", CellKind::kText, "name"},
+                                           {"sm", CellKind::kId, "architecture"},
+                                           {"why", CellKind::kText, "why"}},
+                               .at = "/kernels/failures"})}};
+}
+
+Section chakra_section(const Json& document) {
+  Table left_out = pages::losses_at(document, "/chakra/left_out");
+  left_out.id = "left-out-table";
+  left_out.caption = "What a Chakra trace cannot hold";
+  return {
+      "chakra",
+      "Chakra traces",
+      {table_at(document, {.id = "chakra-table",
+                           .caption = "Chakra traces, and comm_groups.json",
+                           .columns = {{"file", CellKind::kText, "file"},
+                                       {"rank", CellKind::kId, "rank"},
+                                       {"nodes", CellKind::kCount, "nodes"},
+                                       {"on a device", CellKind::kCount, "device_nodes"},
+                                       {"communication", CellKind::kCount, "communication_nodes"},
+                                       {"data edges", CellKind::kCount, "data_edges"},
+                                       {"order edges", CellKind::kCount, "order_edges"}},
+                           .at = "/chakra/ranks"}),
+       Facts{fact_at(document, "/chakra/bytes", "of them", CellKind::kBytes),
+             fact_at(document, "/chakra/folder", "in", CellKind::kText)},
+       left_out}};
+}
+
+std::string title_of(const Generated& made) {
+  const Bench& bench = made.bench;
+  const std::string ranks =
+      fmt::format("{} rank{}", bench.world_size(), bench.world_size() == 1 ? "" : "s");
+  const std::string partial =
+      bench.partial ? fmt::format(" ({} of {}, each to be replayed alone)",
+                                  fmt::join(bench.partial->ranks, ", "), bench.partial->world_size)
+                    : "";
+  return made.path.empty() ? fmt::format("Traces of {}{}", ranks, partial)
+                           : fmt::format("{}: the benchmark of {}{}, {}", made.path, ranks, partial,
+                                         with_bytes(made.bytes));
+}
+
+}  // namespace
+
+pages::Page generated_page(const Generated& made) {
+  const Json document = generated_json(made);
+  pages::Page page;
+  page.title = title_of(made);
+  page.sections = {ranks_section(document, made), opened_section(document, made.bench),
+                   profiles_section(document, made.bench), losses_section(document, made.bench)};
+  if (made.chakra) {
+    page.sections.push_back(chakra_section(document));
+  }
+  if (made.kernels) {
+    page.sections.push_back(kernels_section(document));
+  }
+  add_change_sections(page, document, made.changes);
+  if (!made.signed_by.empty()) {
+    page.sections.push_back(
+        {"signed", "Signed", {Facts{fact_at(document, "/signed_by", "by key", CellKind::kText)}}});
+  }
+  pages::set_data(page, document, "generated.json");
+  page.footer = "Made by Understudy's generate.";
+  return page;
+}
+
+}  // namespace understudy::cli

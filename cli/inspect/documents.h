@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/format.h"
+#include "et_schema/bench/bench.h"
+#include "et_schema/chakra/check.h"
+#include "et_schema/pytorch_et/trace_files.h"
+#include "inspect/op_times.h"
+#include "pages/html/page.h"
+
+namespace understudy::cli {
+
+// What inspect shows, a document each; their JSON: docs/formats.md, "inspect --format json".
+
+/// What the user asked to see of traces beside the counts.
+struct InspectOptions {
+  bool ops = false;
+  bool collectives = false;
+  bool tensors = false;
+  bool tree = false;
+  GroupBy by = GroupBy::kName;  ///< what the rows of `ops` are
+};
+
+/// What is in traces, by rank. `ops`: by rank, where they are asked for. Throws et_schema::Error as
+/// communication_calls() does.
+[[nodiscard]] pages::Page traces_page(const et_schema::TraceSet& set,
+                                      const std::vector<RankOps>& ops,
+                                      const InspectOptions& options);
+
+/// What a benchmark holds: instructions by kind, slots, memory, what the generator opened, losses;
+/// on the page also the timeline of the recorded step and where its time went, as far as a profile
+/// was linked; with `by` its operators in such groups too. `file` names it. Throws Error (usage)
+/// for groups that a benchmark does not tell: modules and phases.
+[[nodiscard]] pages::Page bench_page(const et_schema::Bench& bench, const std::string& file,
+                                     std::optional<GroupBy> by);
+
+/// The memory of a benchmark's tensors over the step, by their lifetimes: a curve, its peak, the
+/// largest tensors there; of `rank` alone where it is given. For csv the curve has the
+/// instructions' names. Throws Error (usage): no such rank.
+[[nodiscard]] pages::Page memory_page(const et_schema::Bench& bench, std::optional<int> rank,
+                                      Format format);
+
+/// The machine code that a benchmark holds: each kernel and architecture with its registers, shared
+/// memory and bytes, how many instructions launch it, and its share of the recorded device time;
+/// and the kernels without any.
+[[nodiscard]] pages::Page kernels_page(const et_schema::Bench& bench);
+
+/// What a check of Chakra traces found; bad where it refuses them.
+[[nodiscard]] pages::Page check_page(const std::vector<et_schema::ChakraFile>& files,
+                                     const et_schema::ChakraCheck& check);
+
+/// Where the device time of Kineto profiles went, of each by itself: all of its kernels, copies and
+/// fills, by class, by what launched them, and by name. Files, archives and folders; what is no
+/// profile in them is passed over. Throws Error: usage, without any profile; bad input.
+[[nodiscard]] pages::Page device_time_page(const std::vector<std::string>& paths);
+
+}  // namespace understudy::cli

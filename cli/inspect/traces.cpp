@@ -1,0 +1,370 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "common/figures.h"
+#include "et_schema/pytorch_et/comm_calls.h"
+#include "inspect/documents.h"
+#include "pages/html/from_json.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using et_schema::CommCall;
+using et_schema::Node;
+using et_schema::NodeClass;
+using et_schema::Tensor;
+using et_schema::Trace;
+using et_schema::Value;
+using et_schema::ValueKind;
+using pages::CellKind;
+
+std::uint64_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::uint64_t>(tensor.numel) * static_cast<std::uint64_t>(tensor.item_bytes);
+}
+
+std::uint64_t bytes_of(const std::vector<const Tensor*>& tensors) {
+  std::uint64_t bytes = 0;
+  for (const Tensor* tensor : tensors) {
+    bytes += bytes_of(*tensor);
+  }
+  return bytes;
+}
+
+Json call_json(const Node& node, const CommCall& call) {
+  const Tensor* first = !call.inputs.empty()    ? call.inputs.front()
+                        : !call.outputs.empty() ? call.outputs.front()
+                                                : nullptr;
+  return {{"node", node.id},
+          {"name", call.name},
+          {"group", call.pg_name.empty() ? Json() : Json(call.pg_name)},
+          {"group_size", call.group_size == 0 ? Json() : Json(call.group_size)},
+          {"seq", call.seq ? Json(*call.seq) : Json()},
+          {"dtype", first == nullptr ? Json() : Json(to_string(first->dtype))},
+          {"in_bytes", bytes_of(call.inputs)},
+          {"out_bytes", bytes_of(call.outputs)}};
+}
+
+/// The tensors of a trace by device and element type, as its nodes name them.
+class TensorCounts {
+ public:
+  explicit TensorCounts(const Trace& trace) {
+    const auto add_one = [this](const Tensor& tensor) { add(tensor); };
+    for (const Node& node : trace.nodes) {
+      for_each_tensor(node.inputs, add_one);
+      for_each_tensor(node.outputs, add_one);
+    }
+  }
+
+  [[nodiscard]] std::size_t ids() const { return ids_.size(); }
+  [[nodiscard]] std::size_t storages() const { return storages_.size(); }
+
+  [[nodiscard]] std::set<std::string> devices() const {
+    std::set<std::string> devices;
+    for (const auto& [key, kind] : kinds_) {
+      if (!key.first.empty()) {
+        devices.insert(key.first);
+      }
+    }
+    return devices;
+  }
+
+  [[nodiscard]] Json json() const {
+    Json list = Json::array();
+    for (const auto& [key, kind] : kinds_) {
+      list.push_back({{"device", key.first},
+                      {"dtype", key.second},
+                      {"occurrences", kind.occurrences},
+                      {"tensors", kind.ids.size()},
+                      {"storages", kind.storages.size()},
+                      {"largest_bytes", kind.largest_bytes}});
+    }
+    return list;
+  }
+
+ private:
+  void add(const Tensor& tensor) {
+    ids_.insert(tensor.tensor_id);
+    storages_.insert(tensor.storage_id);
+    Kind& kind = kinds_[{to_string(tensor.device), std::string(to_string(tensor.dtype))}];
+    ++kind.occurrences;
+    kind.ids.insert(tensor.tensor_id);
+    kind.storages.insert(tensor.storage_id);
+    kind.largest_bytes = std::max(kind.largest_bytes, bytes_of(tensor));
+  }
+
+  struct Kind {
+    std::uint64_t occurrences = 0;
+    std::uint64_t largest_bytes = 0;
+    std::unordered_set<std::int64_t> ids;
+    std::unordered_set<std::int64_t> storages;
+  };
+  std::unordered_set<std::int64_t> ids_;
+  std::unordered_set<std::int64_t> storages_;
+  std::map<std::pair<std::string, std::string>, Kind> kinds_;
+};
+
+/// How many nodes are what; communications are counted from the calls.
+struct NodeCounts {
+  std::uint64_t operators = 0;
+  std::uint64_t labels = 0;
+  std::uint64_t triton_kernels = 0;
+  std::uint64_t steps = 0;
+  std::set<std::uint64_t> threads;
+
+  void add(const Node& node) {
+    if (node.parent != et_schema::kNoNode) {
+      threads.insert(node.tid);
+    }
+    const NodeClass kind = classify(node);
+    operators += kind == NodeClass::kOperator || kind == NodeClass::kKernel ? 1U : 0U;
+    triton_kernels += kind == NodeClass::kKernel && node.kernel_backend == "triton" ? 1U : 0U;
+    labels += kind == NodeClass::kLabel ? 1U : 0U;
+    steps += kind == NodeClass::kLabel && node.name.starts_with("ProfilerStep#") ? 1U : 0U;
+  }
+};
+
+Json tree_json(const Trace& trace) {
+  Json list = Json::array();
+  for (const Node& node : trace.nodes) {
+    list.push_back(
+        {{"id", node.id},
+         {"parent", node.parent == et_schema::kNoNode ? Json() : Json(trace.nodes[node.parent].id)},
+         {"name", node.name}});
+  }
+  return list;
+}
+
+Json rank_json(const Trace& trace, const InspectOptions& options) {
+  NodeCounts counts;
+  for (const Node& node : trace.nodes) {
+    counts.add(node);
+  }
+  const TensorCounts tensors(trace);
+  const auto calls = et_schema::communication_calls(trace);
+  const auto collectives = et_schema::count_collectives(calls);
+  for (const auto& [name, count] : collectives) {
+    counts.operators += count;
+  }
+  Json groups = Json::array();
+  for (const et_schema::ProcessGroup& group : trace.process_groups) {
+    groups.push_back({{"name", group.name},
+                      {"description", group.description},
+                      {"backend", group.backend},
+                      {"ranks", group.ranks},
+                      {"size", group.size}});
+  }
+  Json rank = {{"rank", trace.rank},
+               {"schema", trace.schema},
+               {"nodes", trace.nodes.size()},
+               {"operators", counts.operators},
+               {"collectives", collectives},
+               {"losses", trace.losses.nonzero()},
+               {"file", trace.file},
+               {"bytes", trace.content_bytes},
+               {"labels", counts.labels},
+               {"triton_kernels", counts.triton_kernels},
+               {"threads", counts.threads.size()},
+               {"steps", counts.steps},
+               {"tensors", tensors.ids()},
+               {"storages", tensors.storages()},
+               {"devices", tensors.devices()},
+               {"process_groups", std::move(groups)}};
+  if (options.collectives) {
+    rank["calls"] = Json::array();
+    for (const auto& [index, call] : calls) {
+      rank["calls"].push_back(call_json(trace.nodes[index], call));
+    }
+  }
+  if (options.tensors) {
+    rank["tensor_kinds"] = tensors.json();
+  }
+  if (options.tree) {
+    rank["tree"] = tree_json(trace);
+  }
+  return rank;
+}
+
+std::string values_text(std::span<const Value> values);
+
+std::string value_text(const Value& value) {
+  constexpr std::size_t kMostItems = 4;
+  switch (value.kind()) {
+    case ValueKind::kNone:
+      return "None";
+    case ValueKind::kTensor:
+      return tensor_text(value.tensor());
+    case ValueKind::kBool:
+      return value.as_bool() ? "True" : "False";
+    case ValueKind::kInt:
+      return fmt::format("{}", value.as_int());
+    case ValueKind::kDouble:
+      return fmt::format("{}", value.as_double());
+    case ValueKind::kString:
+      return fmt::format("\"{}\"", value.text());
+    case ValueKind::kDevice:
+      return std::string(value.text());
+    case ValueKind::kOpaque:
+      return fmt::format("<{}>", value.text());
+    case ValueKind::kList:
+    case ValueKind::kTuple:
+      break;
+  }
+  const std::span<const Value> items = value.items();
+  return items.size() <= kMostItems
+             ? fmt::format("[{}]", values_text(items))
+             : fmt::format("[{}, … {} in all]", values_text(items.first(kMostItems)), items.size());
+}
+
+std::string values_text(std::span<const Value> values) {
+  std::string text;
+  for (const Value& value : values) {
+    text += (text.empty() ? "" : ", ") + value_text(value);
+  }
+  return text;
+}
+
+/// "aten::mm (float32[8,4], float32[4,2]) -> float32[8,2]".
+std::string node_text(const Node& node) {
+  std::string text(node.name);
+  if (!node.inputs.empty()) {
+    text += fmt::format(" ({})", values_text(node.inputs));
+  }
+  if (!node.outputs.empty()) {
+    text += fmt::format(" -> {}", values_text(node.outputs));
+  }
+  return text;
+}
+
+/// The nodes depth first, which is not the order of ids where threads interleave.
+pages::Table tree_table(const Trace& trace) {
+  pages::Table table{.id = fmt::format("tree-{}", trace.rank),
+                     .caption = fmt::format("Nodes of rank {}", trace.rank),
+                     .columns = {{"node"}, {"id", CellKind::kId}}};
+  std::vector<std::pair<et_schema::NodeIndex, std::size_t>> waiting = {{0, 0}};
+  while (!waiting.empty()) {
+    const auto [index, depth] = waiting.back();
+    waiting.pop_back();
+    const Node& node = trace.nodes[index];
+    table.rows.push_back({std::string(2 * depth, ' ') + node_text(node), node.id});
+    for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
+      waiting.emplace_back(*child, depth + 1);
+    }
+  }
+  return table;
+}
+
+pages::Section ranks_section(const Json& document) {
+  const auto table = [&](pages::Table of) { return pages::table_at(document, std::move(of)); };
+  return {"ranks",
+          "Ranks",
+          {table({.id = "rank-table",
+                  .caption = "Ranks",
+                  .columns = {{"rank", CellKind::kId, "rank"},
+                              {"schema", CellKind::kText, "schema"},
+                              {"nodes", CellKind::kCount, "nodes"},
+                              {"operators", CellKind::kCount, "operators"},
+                              {"labels", CellKind::kCount, "labels"},
+                              {"steps", CellKind::kCount, "steps"},
+                              {"threads", CellKind::kCount, "threads"},
+                              {"tensors", CellKind::kCount, "tensors"},
+                              {"storages", CellKind::kCount, "storages"},
+                              {"devices", CellKind::kText, "devices"}},
+                  .at = "/ranks"}),
+           table({.id = "collective-table",
+                  .caption = "Communication",
+                  .columns = {{"collective", CellKind::kText, "name"},
+                              {"count", CellKind::kCount, "value"},
+                              {"rank", CellKind::kId, "rank"}},
+                  .at = "/ranks/*/collectives"}),
+           table({.id = "group-table",
+                  .caption = "Process groups",
+                  .columns = {{"name", CellKind::kText, "name"},
+                              {"size", CellKind::kCount, "size"},
+                              {"rank", CellKind::kId, "rank"},
+                              {"its ranks", CellKind::kText, "ranks", "none: all"},
+                              {"description", CellKind::kText, "description"},
+                              {"backend", CellKind::kText, "backend"}},
+                  .at = "/ranks/*/process_groups"}),
+           pages::losses_at(document, "/ranks/*/losses")}};
+}
+
+pages::Section calls_section(const Json& document) {
+  return {"calls",
+          "Communication calls",
+          {pages::table_at(document, {.id = "call-table",
+                                      .caption = "Communication calls",
+                                      .columns = {{"collective", CellKind::kText, "name"},
+                                                  {"node", CellKind::kId, "node"},
+                                                  {"seq", CellKind::kId, "seq"},
+                                                  {"group size", CellKind::kCount, "group_size"},
+                                                  {"in bytes", CellKind::kCount, "in_bytes"},
+                                                  {"out bytes", CellKind::kCount, "out_bytes"},
+                                                  {"rank", CellKind::kId, "rank"},
+                                                  {"dtype", CellKind::kText, "dtype"},
+                                                  {"group", CellKind::kText, "group"}},
+                                      .at = "/ranks/*/calls"})}};
+}
+
+pages::Section tensors_section(const Json& document) {
+  return {
+      "tensors",
+      "Tensors",
+      {pages::table_at(document, {.id = "tensor-table",
+                                  .caption = "Tensors by device and element type",
+                                  .columns = {{"dtype", CellKind::kText, "dtype"},
+                                              {"device", CellKind::kText, "device"},
+                                              {"occurrences", CellKind::kCount, "occurrences"},
+                                              {"tensors", CellKind::kCount, "tensors"},
+                                              {"storages", CellKind::kCount, "storages"},
+                                              {"largest bytes", CellKind::kCount, "largest_bytes"},
+                                              {"rank", CellKind::kId, "rank"}},
+                                  .at = "/ranks/*/tensor_kinds"})}};
+}
+
+}  // namespace
+
+pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOps>& ops,
+                        const InspectOptions& options) {
+  Json document = {{"ranks", Json::array()}};
+  std::uint64_t bytes = 0;
+  for (const Trace& trace : set.traces) {
+    document["ranks"].push_back(rank_json(trace, options));
+    bytes += trace.content_bytes;
+  }
+  document["left_out"] = {{"kineto", set.kineto}, {"others", set.others}};
+  add_all_ops(document, ops);
+  pages::Page page;
+  page.title = fmt::format("{} rank{}, {} of traces", set.traces.size(),
+                           set.traces.size() == 1 ? "" : "s", with_bytes(bytes));
+  page.sections = {ranks_section(document)};
+  if (!set.kineto.empty() || !set.others.empty()) {
+    page.sections.front().blocks.emplace_back(pages::Notes{{fmt::format(
+        "Beside them: {} Kineto files (profiles: generate takes times from them), {} other JSON "
+        "files",
+        set.kineto.size(), set.others.size())}});
+  }
+  if (options.ops) {
+    page.sections.push_back(ops_section(document, ops));
+  }
+  page.sections.push_back(calls_section(document));
+  page.sections.push_back(tensors_section(document));
+  if (options.tree) {
+    pages::Section tree{"tree", "Nodes", {}};
+    for (const Trace& trace : set.traces) {
+      tree.blocks.emplace_back(tree_table(trace));
+    }
+    page.sections.push_back(std::move(tree));
+  }
+  pages::set_data(page, document, "traces.json");
+  page.footer = "Made by Understudy's inspect.";
+  return page;
+}
+
+}  // namespace understudy::cli

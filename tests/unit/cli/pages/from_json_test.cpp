@@ -1,0 +1,131 @@
+// Documents made of JSON: what their tables hold, and that text, page and csv hold it alike.
+
+#include "pages/html/from_json.h"
+
+#include <gtest/gtest.h>
+
+#include "page_samples.h"
+
+namespace understudy::pages {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Json& ranks_document() {
+  static const Json document = Json::parse(R"({
+    "bytes": 2048, "nothing": null, "tags": {"team": "a", "tier": 1}, "steps": [1, 2],
+    "ranks": [
+      {"rank": 0, "losses": {"aliases": 4}, "groups": [{"name": "world", "size": 8}],
+       "ops": [{"name": "aten::mm", "self_ns": 1500000, "at": {"node": 9}}]},
+      {"rank": 1, "losses": {"aliases": 2, "orphan_nodes": 1},
+       "groups": [{"name": "world", "size": 8}, {"name": "pair", "size": 2}],
+       "ops": [{"name": "aten::mm", "self_ns": 500000, "at": {"node": 9}}]},
+      {"rank": 2, "losses": {}, "groups": [{"name": "world", "size": 8}, {"name": "pair", "size": 2}],
+       "ops": []}]})");
+  return document;
+}
+
+Table groups_at(const Json& document) {
+  return table_at(document, {.id = "groups",
+                             .caption = "Groups",
+                             .columns = {{"group", CellKind::kText, "name"},
+                                         {"size", CellKind::kCount, "size"},
+                                         {"rank", CellKind::kId, "rank"}},
+                             .at = "/ranks/*/groups"});
+}
+
+std::string text_of(const Table& table) {
+  return to_text({{"section", "Section", {table}}});
+}
+
+TEST(TableAt, TellsRowsOfSeveralRanksOnce) {
+  EXPECT_EQ(text_of(groups_at(ranks_document())),
+            "\nGroups\n"
+            "  size  group  rank\n"
+            "     8  world  all\n"
+            "     2  pair   1, 2\n");
+}
+
+TEST(TableAt, OfOneRankHasNoColumnOfRanks) {
+  Json one = ranks_document();
+  one["ranks"].erase(2);
+  one["ranks"].erase(0);
+  EXPECT_EQ(text_of(groups_at(one)),
+            "\nGroups\n"
+            "  size  group\n"
+            "     8  world\n"
+            "     2  pair\n");
+}
+
+TEST(TableAt, SumsAndScales) {
+  const Table table = table_at(ranks_document(),
+                               {.id = "ops",
+                                .caption = "Operators",
+                                .columns = {{.title = "operator", .key = "name", .most_in_text = 5},
+                                            summed({"ms", CellKind::kFigure, "self_ns", "", 1e-6}),
+                                            {"node", CellKind::kId, "at/node"}},
+                                .at = "/ranks/*/ops"});
+  EXPECT_EQ(text_of(table),
+            "\nOperators, sums over all\n"
+            "     ms  node  operator\n"
+            "  2.000     9  aten:…\n");
+}
+
+TEST(LossesAt, SaysWhatTheyMean) {
+  EXPECT_EQ(
+      text_of(losses_at(ranks_document(), "/ranks/*/losses")),
+      "\nLosses: what was lost, assumed or repaired on the way from the trace, sums over all\n"
+      "  count  loss          meaning\n"
+      "      6  aliases       Views made outside of the dispatcher, rebuilt with as_strided.\n"
+      "      1  orphan_nodes  Nodes whose parent is not in the file, hung from their thread's "
+      "root.\n");
+}
+
+TEST(FactAt, IsNothingWhereTheDataHasNone) {
+  EXPECT_EQ(fact_text(fact_at(ranks_document(), "/bytes", "bytes", CellKind::kBytes)), "2.0 KiB");
+  EXPECT_EQ(fact_text(fact_at(ranks_document(), "/nothing", "nothing", CellKind::kCount)), "–");
+  EXPECT_EQ(fact_text(fact_at(ranks_document(), "/absent/key", "absent", CellKind::kCount)), "–");
+  EXPECT_EQ(fact_text(fact_at(ranks_document(), "/tags", "tags", CellKind::kText)),
+            "team=a, tier=1");
+  EXPECT_EQ(fact_text(fact_at(ranks_document(), "/steps", "steps", CellKind::kText)), "1, 2");
+}
+
+/// Each fact of the data and the first cell of each row stand in the text and on the page.
+void expect_in_text_and_page(const Page& page, std::size_t& seen) {
+  const std::string text = to_text(page);
+  const std::string html = to_html(page, short_assets());
+  for (const Section& section : page.sections) {
+    for (const Block& block : section.blocks) {
+      if (const auto* const facts = std::get_if<Facts>(&block)) {
+        for (const Fact& fact : *facts) {
+          const bool is_shown = !fact_text(fact).empty();
+          seen += is_shown ? 1U : 0U;
+          EXPECT_TRUE(!is_shown || text.find(fact_text(fact)) != std::string::npos) << fact.name;
+          EXPECT_TRUE(!is_shown || html.find(fact_value(fact).html()) != std::string::npos)
+              << fact.name;
+        }
+      } else if (const auto* const table = std::get_if<Table>(&block)) {
+        const std::size_t shown =
+            std::min({table->rows.size(), table->shown, table->shown_in_text});
+        for (std::size_t i = 0; i < shown; ++i) {
+          const std::string name = cell_text(table->rows[i].front(), table->columns.front().kind);
+          const std::string head = name.substr(0, table->columns.front().most_in_text);
+          ++seen;
+          EXPECT_NE(text.find(head), std::string::npos) << table->id << ": " << name;
+          EXPECT_NE(html.find(pages::text(name).html()), std::string::npos) << table->id;
+        }
+      }
+    }
+  }
+}
+
+TEST(Documents, HaveEachFactAndRowInTextAndPage) {
+  for (const NamedPage& sample : sample_pages({})) {
+    std::size_t seen = 0;
+    expect_in_text_and_page(sample.page, seen);
+    EXPECT_GT(seen, 0) << sample.file;
+  }
+}
+
+}  // namespace
+}  // namespace understudy::pages
