@@ -136,6 +136,12 @@ class Walk {
     if (operand.kind == OptimizerStep::Kind::kOther) {
       choice = identity_.find(wanted, open, taken, host_.events[call.event].start_ns, call.next_ns);
     }
+    const bool is_index =
+        call.recorded.schema.find("Tensor?[] indices") != std::string_view::npos &&
+        argument.name == "indices";
+    if (is_index && choice.told == Told::kInferred) {
+      choice.tensor = kNotSeen;  // a wrong one could point outside of what it indexes
+    }
     if (choice.tensor == kNotSeen) {
       choice.tensor = add_external(tensor, wanted, open);
       losses_.add(Loss::kExternalTensors);

@@ -20,7 +20,6 @@ constexpr std::array kCategories = {
     CategoryName{"gpu_memcpy", KinetoCategory::kGpuMemcpy},
     CategoryName{"gpu_memset", KinetoCategory::kGpuMemset},
     CategoryName{"cuda_sync", KinetoCategory::kSync},
-    CategoryName{"python_function", KinetoCategory::kPythonFunction},
     CategoryName{"overhead", KinetoCategory::kOverhead},
     CategoryName{"mtia_ccp_events", KinetoCategory::kKernel},
     CategoryName{"runtime", KinetoCategory::kRuntime},
