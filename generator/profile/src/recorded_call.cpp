@@ -183,6 +183,16 @@ std::optional<Value> numbers_of(std::string_view base, std::string_view text, Ar
   return Value::of_items(ValueKind::kList, items);
 }
 
+/// Whether a tensor has a negative size, or more elements than can be counted.
+bool is_damaged(const KinetoArgument& argument) {
+  return std::ranges::any_of(argument.layouts, [](const KinetoLayout& layout) {
+    std::int64_t elements = 1;
+    return std::ranges::any_of(layout.sizes, [&elements](std::int64_t size) {
+      return size < 0 || __builtin_mul_overflow(elements, size, &elements);
+    });
+  });
+}
+
 /// Reads the arguments of one call.
 class Arguments {
  public:
@@ -292,9 +302,9 @@ class Arguments {
     tensor->sizes = place(layout.sizes);
     tensor->numel = 1;
     for (const std::int64_t size : layout.sizes) {
-      const bool is_damaged =
+      const bool is_too_large =
           size < 0 || __builtin_mul_overflow(tensor->numel, size, &tensor->numel);
-      tensor->numel = is_damaged ? 0 : tensor->numel;
+      tensor->numel = is_too_large ? 0 : tensor->numel;
     }
     tensor->has_strides = layout.strides.size() == layout.sizes.size();
     if (tensor->has_strides) {
@@ -325,6 +335,9 @@ class Arguments {
 
 RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut& left_out) {
   RecordedCall call;
+  if (std::ranges::any_of(event.arguments, is_damaged)) {
+    return call;
+  }
   int best = -1;
   for (const std::string_view schema : et_schema::public_operators(event.name)) {
     std::vector<SchemaArgument> parameters = et_schema::arguments_of(schema);
