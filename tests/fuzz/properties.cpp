@@ -1,9 +1,11 @@
 #include "properties.h"
 
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "et_schema/capture/capture.h"
 #include "et_schema/capture/index_uses.h"
@@ -14,6 +16,9 @@
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/pytorch_et/trace_reader.h"
 #include "et_schema/support/error.h"
+#include "generator/link/link.h"
+#include "generator/profile/asked_program.h"
+#include "generator/profile/trace_of_profile.h"
 
 namespace understudy::fuzz {
 namespace {
@@ -156,6 +161,45 @@ void check_kineto(std::string_view input) {
       require(event.name.size() <= 6 * input.size(), "a name longer than the input can hold");
       require(event.shape.size() <= 8 * input.size(), "a shape longer than the input can hold");
     }
+  });
+}
+
+namespace {
+
+/// Results as of elementwise operators, and nothing of every third call.
+std::vector<generator::CallResults> some_results(std::span<const generator::AskedCall> calls) {
+  require(generator::program_of_calls(calls).instruction_of.size() == calls.size(),
+          "calls that are not asked for");
+  std::vector<generator::CallResults> answers;
+  for (const generator::AskedCall& call : calls) {
+    generator::CallResults& answer = answers.emplace_back();
+    if (answers.size() % 3 == 0) {
+      answer.why_not = "contents decide";
+      continue;
+    }
+    et_schema::for_each_tensor(call.inputs, [&answer](const Tensor& tensor) {
+      if (answer.tensors.empty()) {
+        generator::ResultTensor& result = answer.tensors.emplace_back();
+        result.dtype = tensor.dtype;
+        result.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
+        result.strides.assign(tensor.strides.begin(), tensor.strides.end());
+      }
+    });
+  }
+  return answers;
+}
+
+}  // namespace
+
+void check_profile_import(std::string_view input) {
+  expect_result_or_bad_input([input] {
+    et_schema::Profile profile =
+        et_schema::parse_kineto(input, "fuzz.json", et_schema::KinetoDetail::kArguments);
+    const Trace trace = generator::trace_of_profile(profile, some_results);
+    check_tree(trace);
+    static_cast<void>(communication_calls(trace));
+    const generator::Link link = generator::link(trace, profile);
+    require(link.nodes.size() == trace.nodes.size(), "times of other nodes");
   });
 }
 

@@ -12,6 +12,8 @@ namespace understudy::fuzz {
 void check_trace(std::string_view input);
 void check_input_files(std::string_view input);
 void check_kineto(std::string_view input);
+/// Profiles as traces: what is made of one is a whole tree, and joins the profile again.
+void check_profile_import(std::string_view input);
 void check_capture(std::string_view input);
 void check_chakra(std::string_view input);
 void check_indices(std::string_view input);

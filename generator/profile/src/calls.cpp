@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "communication.h"
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
+#include "left_out.h"
 
 namespace understudy::generator {
 namespace {
@@ -31,9 +34,11 @@ std::vector<TensorRole> roles_of(const RecordedCall& call) {
       role.name = call.arguments[i].name;
       role.is_written = et_schema::argument_is_written(call.schema, i);
     }
-    role.is_untyped = call.inputs[i].is(ValueKind::kList);
-    et_schema::for_each_tensor(call.inputs.subspan(i, 1),
-                               [&](const et_schema::Tensor&) { roles.push_back(role); });
+    const bool is_list = call.inputs[i].is(ValueKind::kList);
+    et_schema::for_each_tensor(call.inputs.subspan(i, 1), [&](const et_schema::Tensor& tensor) {
+      role.is_untyped = is_list && tensor.dtype == kAssumedListType;
+      roles.push_back(role);
+    });
   }
   return roles;
 }
@@ -59,8 +64,21 @@ std::optional<CallResults> written_results(const Call& call) {
   return results.tensors.size() == 1 ? std::optional(std::move(results)) : std::nullopt;
 }
 
-bool returns_tensors(std::string_view schema) {
-  return et_schema::returns_of(schema).find("Tensor") != std::string_view::npos;
+/// What an operator results in that selects by a mask, of which the profile shows the number.
+CallResults selected_results(const RecordedCall& call, const ToldIndices& indices) {
+  CallResults results;
+  ResultTensor& result = results.tensors.emplace_back();
+  result.dtype = call.tensors.front()->dtype;
+  result.sizes = indices.result_sizes;
+  result.strides = et_schema::contiguous_strides(result.sizes);
+  return results;
+}
+
+/// What communicates results in what it was given to write.
+bool asks_for_results(const Call& call) {
+  const std::string_view schema = call.recorded.schema;
+  return !schema.empty() && !schema.starts_with("c10d::") && call.told.tensors.empty() &&
+         et_schema::returns_of(schema).find("Tensor") != std::string_view::npos;
 }
 
 /// What is below the call is replayed in its place.
@@ -70,25 +88,93 @@ void open_call(Call& call) {
   call.told = {};
 }
 
-/// Operators that nothing tells enough about, and that launched kernels with nothing below them.
-void find_kernels(std::vector<Call>& calls, const HostEvents& host, const DeviceEvents& device) {
-  const auto is_whole = [&](HostIndex i) {
-    return i + 1 == host.events.size() || host.events[i + 1].parent != i;
-  };
-  for (const DeviceEvent& event : device.linked) {
-    Call& call = calls[event.operator_];
-    if (call.recorded.schema.empty() && !call.is_backward && !call.communicates &&
-        is_whole(event.operator_)) {
-      call.is_kernel = true;
+/// Finds operators that nothing tells enough about and whose work is all their own: kernels, of
+/// which a stub takes the time. On a device they launched something, and nothing below them did, or
+/// made memory. Without a device they have nothing below them or, in a profile without any shapes,
+/// nothing that communicates; of those in each other the outermost.
+class KernelFinder {
+ public:
+  KernelFinder(std::vector<Call>& calls, const Profile& profile, const HostEvents& host,
+               const DeviceEvents& device)
+      : calls_(calls),
+        profile_(profile),
+        host_(host),
+        has_device_(device.total > 0),
+        below_(calls.size()),
+        launched_(calls.size()) {
+    for (const DeviceEvent& event : device.linked) {
+      launched_[event.operator_] = true;
+    }
+    for (std::size_t i = calls.size(); i-- > 0;) {
+      add_to_parent(static_cast<HostIndex>(i));
     }
   }
-}
+
+  void find() {
+    const bool has_shapes = std::ranges::any_of(
+        profile_.events, [](const KinetoEvent& event) { return !event.arguments.empty(); });
+    std::vector<bool> is_inside(calls_.size());
+    for (HostIndex i = 0; i < calls_.size(); ++i) {
+      const HostIndex parent = host_.events[i].parent;
+      is_inside[i] = parent != kNoEvent && (is_inside[parent] || calls_[parent].is_kernel);
+      const bool is_own = has_device_  ? launched_[i] && !below_[i].launched && !below_[i].allocated
+                          : has_shapes ? !below_[i].any
+                                       : !below_[i].communicated;
+      if (is_own && !is_inside[i] && is_untold(calls_[i])) {
+        calls_[i].is_kernel = true;
+      }
+    }
+  }
+
+ private:
+  struct Below {
+    bool any = false;
+    bool launched = false;
+    bool allocated = false;
+    bool communicated = false;
+  };
+
+  void add_to_parent(HostIndex i) {
+    if (host_.events[i].parent == kNoEvent) {
+      return;
+    }
+    Below& parent = below_[host_.events[i].parent];
+    const auto makes_memory = [](const ResultTensor& result) { return result.storage_of < 0; };
+    const std::string_view name = profile_.events[host_.events[i].source].name;
+    parent.any = true;
+    parent.launched |= below_[i].launched || launched_[i];
+    parent.allocated |=
+        below_[i].allocated || std::ranges::any_of(calls_[i].told.tensors, makes_memory);
+    parent.communicated |=
+        below_[i].communicated || calls_[i].communicates || name.starts_with("c10d::");
+  }
+
+  [[nodiscard]] bool is_untold(const Call& call) const {
+    const std::string_view name = profile_.events[host_.events[call.event].source].name;
+    return host_.events[call.event].is_operator && call.recorded.schema.empty() &&
+           !call.is_backward && !call.communicates &&
+           (has_device_ || (name.find("::") != std::string_view::npos &&
+                            !name.starts_with("c10d::") && !name.starts_with("profiler::")));
+  }
+
+  std::vector<Call>& calls_;
+  const Profile& profile_;
+  const HostEvents& host_;
+  bool has_device_;
+  std::vector<Below> below_;
+  std::vector<bool> launched_;
+};
 
 class CallsReader {
  public:
-  CallsReader(const Profile& profile, const HostEvents& host, et_schema::Arena arena,
-              et_schema::Losses& losses)
-      : profile_(profile), host_(host), losses_(losses), arena_(arena), reader_(arena, losses) {
+  CallsReader(const Profile& profile, const HostEvents& host, const DeviceEvents& device,
+              et_schema::Arena arena, et_schema::Losses& losses)
+      : profile_(profile),
+        host_(host),
+        losses_(losses),
+        arena_(arena),
+        reader_(arena, losses, ranks_of(profile)),
+        left_out_(profile, host, device) {
     for (const et_schema::KinetoComm& comm : profile.host_comms) {
       comms_.emplace(comm.event, &comm);
     }
@@ -124,14 +210,20 @@ class CallsReader {
       return;
     }
     if (const auto comm = comms_.find(host_.events[i].source); comm != comms_.end()) {
-      RecordedComm recorded = recorded_communication(*comm->second, arena_);
+      RecordedComm recorded = recorded_communication(
+          *comm->second, rank_of(*comm->second, host_.events[i].parent), arena_);
       call.recorded = std::move(recorded.call);
       call.outputs = recorded.outputs;
       call.communicates = true;
       call.role_of.resize(call.recorded.tensors.size());
       return;
     }
-    call.recorded = reader_.read(event);
+    const LeftOut left_out = left_out_.find(i, host_.threads[thread].end);
+    call.recorded = reader_.read(event, left_out);
+    if (left_out.indices && !left_out.indices->result_sizes.empty() &&
+        !call.recorded.schema.empty() && event.name.find("_put") == std::string_view::npos) {
+      call.told = selected_results(call.recorded, *left_out.indices);
+    }
     call.is_kernel = !event.kernel_backend.empty();
     // What communicates is below; its tensors are known here.
     const bool keeps_tensors = call.is_kernel || event.name.starts_with("c10d::");
@@ -143,6 +235,39 @@ class CallsReader {
       open_call(call);
     }
     call.role_of = roles_of(call.recorded);
+  }
+
+  /// The root or peer of a communication: from itself or from the c10d operator around it; else
+  /// that of a ring, in which each rank sends to the next one.
+  [[nodiscard]] std::int64_t rank_of(const et_schema::KinetoComm& comm, HostIndex parent) const {
+    const auto kind = et_schema::kind_of_recorded_name(comm.name);
+    const bool has_rank =
+        kind && (et_schema::traits(*kind).has_root || et_schema::is_message(*kind));
+    if (!has_rank) {
+      return 0;
+    }
+    if (comm.rank >= 0) {
+      return comm.rank;
+    }
+    if (parent != kNoEvent && event_of(parent).name.starts_with("c10d::")) {
+      for (const Value& value : calls_[parent].recorded.inputs) {
+        if (value.is(ValueKind::kInt)) {
+          return value.as_int();
+        }
+      }
+    }
+    losses_.add(Loss::kAssumedPeers);
+    const std::int64_t ranks = std::max<std::int64_t>(comm.ranks_in_group, 1);
+    const std::int64_t own = profile_.distributed ? profile_.distributed->rank % ranks : 0;
+    return *kind == et_schema::CommKind::kSend   ? (own + 1) % ranks
+           : *kind == et_schema::CommKind::kRecv ? (own + ranks - 1) % ranks
+                                                 : 0;
+  }
+
+  [[nodiscard]] static std::int64_t ranks_of(const Profile& profile) {
+    constexpr std::int64_t kMost = 65536;
+    return profile.distributed ? std::clamp<std::int64_t>(profile.distributed->world_size, 1, kMost)
+                               : 1;
   }
 
   /// Begin of the first event behind the call, if it is soon enough to be of the same code.
@@ -171,6 +296,7 @@ class CallsReader {
   et_schema::Losses& losses_;
   et_schema::Arena arena_;
   CallReader reader_;
+  LeftOutFinder left_out_;
   std::map<std::size_t, const et_schema::KinetoComm*> comms_;  ///< by event
   std::vector<Call> calls_;
 };
@@ -204,7 +330,7 @@ void ask_for_results(std::vector<Call>& calls, const AskResults& ask) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Call& call = calls[i];
-    if (call.recorded.schema.empty() || !returns_tensors(call.recorded.schema)) {
+    if (!asks_for_results(call)) {
       continue;
     }
     if (std::optional<CallResults> written = written_results(call)) {
@@ -228,7 +354,7 @@ void ask_for_results(std::vector<Call>& calls, const AskResults& ask) {
 std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
                              const DeviceEvents& device, et_schema::Arena arena,
                              const AskResults& ask, et_schema::Losses& losses) {
-  std::vector<Call> calls = CallsReader(profile, host, arena, losses).read();
+  std::vector<Call> calls = CallsReader(profile, host, device, arena, losses).read();
   ask_for_results(calls, ask);
   // Children stand behind their parents.
   for (std::size_t i = calls.size(); i-- > 0;) {
@@ -238,7 +364,7 @@ std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
       open_call(call);
     }
   }
-  find_kernels(calls, host, device);
+  KernelFinder(calls, profile, host, device).find();
   return calls;
 }
 

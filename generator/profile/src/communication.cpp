@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
@@ -67,15 +66,8 @@ class CommMaker {
   /// "[1, 2]" → its numbers.
   Value splits(std::string_view text) {
     std::vector<Value> numbers;
-    for (const char* at = text.data(); at != text.data() + text.size();) {
-      std::int64_t number = 0;
-      const auto read = std::from_chars(at, text.data() + text.size(), number);
-      if (read.ec == std::errc()) {
-        numbers.push_back(Value::of(number));
-        at = read.ptr;
-      } else {
-        ++at;
-      }
+    for (const std::int64_t number : integers_in(text)) {
+      numbers.push_back(Value::of(number));
     }
     return list(numbers);
   }
@@ -98,7 +90,8 @@ class CommMaker {
 
 }  // namespace
 
-RecordedComm recorded_communication(const et_schema::KinetoComm& comm, Arena arena) {
+RecordedComm recorded_communication(const et_schema::KinetoComm& comm, std::int64_t rank,
+                                    Arena arena) {
   CommMaker make(arena);
   RecordedComm recorded;
   std::vector<Value> inputs;
@@ -122,8 +115,9 @@ RecordedComm recorded_communication(const et_schema::KinetoComm& comm, Arena are
   }
   const std::array<Value, 2> group = {make.text(comm.group), make.text(comm.group_description)};
   inputs.insert(inputs.end(),
-                {Value(), make.list(group, ValueKind::kTuple), Value::of(std::int64_t{0}),
-                 make.text(comm.name), make.splits(comm.in_splits), make.splits(comm.out_splits),
+                {comm.sequence < 0 ? Value() : Value::of(comm.sequence),
+                 make.list(group, ValueKind::kTuple), Value::of(rank), make.text(comm.name),
+                 make.splits(comm.in_splits), make.splits(comm.out_splits),
                  Value::of(comm.global_rank_start), Value::of(comm.global_rank_stride),
                  Value::of(std::max<std::int64_t>(comm.ranks_in_group, 0))});
   recorded.call.inputs = make.values(inputs);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/support/arena.h"
 #include "recorded_call.h"
@@ -12,9 +14,9 @@ struct RecordedComm {
   std::span<const et_schema::Value> outputs;
 };
 
-/// Makes the call of what its event says: name, elements, splits, group. Sequence numbers, roots
-/// and peers are not told. Tensors are flat.
+/// Makes the call of what its event says: name, elements, splits, group. `rank` is the root or the
+/// peer, where there is one. Tensors are flat.
 [[nodiscard]] RecordedComm recorded_communication(const et_schema::KinetoComm& comm,
-                                                  et_schema::Arena arena);
+                                                  std::int64_t rank, et_schema::Arena arena);
 
 }  // namespace understudy::generator

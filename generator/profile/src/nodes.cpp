@@ -229,7 +229,10 @@ class NodeMaker {
     tensor.tensor_id = 2 * static_cast<std::int64_t>(index) + 1;
     tensor.storage_id = 2 * (static_cast<std::int64_t>(seen.storage) + 1);
     tensor.storage_offset = seen.offset;
-    if (seen.strides.size() != seen.sizes.size()) {  // sparse: recorded without storage
+    if (seen.strides.size() != seen.sizes.size()) {  // sparse: zeros, and no storage, as in traces
+      const std::span<std::int64_t> zeros = arena_.array<std::int64_t>(seen.sizes.size());
+      std::ranges::fill(zeros, 0);
+      tensor.strides = zeros;
       tensor.storage_id = tensor.storage_offset = tensor.numel = tensor.item_bytes = 0;
       tensor.device = {};
       return;

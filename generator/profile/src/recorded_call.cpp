@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
@@ -28,6 +29,8 @@ struct Parameter {
   std::string_view base;
   bool is_list = false;
   bool is_optional = false;
+  bool has_optional_items = false;  ///< "Tensor?[]"
+  bool has_lists = false;           ///< "Tensor[][]"
 };
 
 Parameter parameter_of(std::string_view type) {
@@ -35,6 +38,8 @@ Parameter parameter_of(std::string_view type) {
   parameter.base = type.substr(0, type.find_first_of("([?"));
   parameter.is_list = type.find('[') != std::string_view::npos;
   parameter.is_optional = type.ends_with('?');
+  parameter.has_optional_items = type.find("?[") != std::string_view::npos;
+  parameter.has_lists = type.ends_with("[][]");
   return parameter;
 }
 
@@ -72,7 +77,7 @@ bool is_enumeration(std::string_view base) {
 /// A text or an object, which profiles leave out.
 bool is_untold(std::string_view base) {
   return base == "str" || base == "Device" || base == "Generator" || base == "Stream" ||
-         base == "Dimname" || base == "Storage";
+         base == "Dimname" || base == "Storage" || base.starts_with("__torch__");
 }
 
 bool is_whole_number(std::string_view text) {
@@ -80,17 +85,19 @@ bool is_whole_number(std::string_view text) {
 }
 
 /// How well the argument fits: 0 not at all, 1 it may, 2 it does.
-int fit(const Parameter& parameter, const KinetoArgument& argument) {
+int fit(const Parameter& parameter, const KinetoArgument& argument, const LeftOut& left_out) {
   const std::string_view base = parameter.base;
   const bool is_bool = argument.value == "True" || argument.value == "False";
   switch (told_by(argument)) {
     case ToldAs::kNothing:
       // Lists of more than thirty tensors are left out, and nothing tells them.
-      return parameter.is_optional                   ? 2
-             : base == "Tensor" && parameter.is_list ? 0
-             : base == "Tensor" || is_untold(base)   ? 1
-             : parameter.is_list                     ? 1
-                                                     : 0;
+      return parameter.is_optional                              ? 2
+             : parameter.has_optional_items && left_out.indices ? 2
+             : parameter.has_lists                              ? 1
+             : base == "Tensor" && parameter.is_list            ? 0
+             : base == "Tensor" || is_untold(base)              ? 1
+             : parameter.is_list                                ? 1
+                                                                : 0;
     case ToldAs::kTensor:
       return base == "Tensor" && !parameter.is_list ? 2 : 0;
     case ToldAs::kTensors:
@@ -107,6 +114,9 @@ int fit(const Parameter& parameter, const KinetoArgument& argument) {
       }
       return base == "float" || base == "Scalar" ? 2 : 0;
     case ToldAs::kNumbers:
+      if (parameter.has_lists && argument.value == "[]") {
+        return 1;
+      }
       return parameter.is_list && base != "Tensor" && !is_untold(base) ? 2 : 0;
     case ToldAs::kText:
       return is_untold(base) && !parameter.is_list ? 2 : 0;
@@ -116,10 +126,10 @@ int fit(const Parameter& parameter, const KinetoArgument& argument) {
 
 /// The sum of fits; nothing where an argument does not.
 std::optional<int> fit(std::span<const SchemaArgument> parameters,
-                       std::span<const KinetoArgument> arguments) {
+                       std::span<const KinetoArgument> arguments, const LeftOut& left_out) {
   int sum = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const int one = fit(parameter_of(parameters[i].type), arguments[i]);
+    const int one = fit(parameter_of(parameters[i].type), arguments[i], left_out);
     if (one == 0) {
       return {};
     }
@@ -173,11 +183,28 @@ std::optional<Value> numbers_of(std::string_view base, std::string_view text, Ar
   return Value::of_items(ValueKind::kList, items);
 }
 
+/// Whether a tensor has a negative size, or more elements than can be counted.
+bool is_damaged(const KinetoArgument& argument) {
+  return std::ranges::any_of(argument.layouts, [](const KinetoLayout& layout) {
+    std::int64_t elements = 1;
+    return std::ranges::any_of(layout.sizes, [&elements](std::int64_t size) {
+      return size < 0 || __builtin_mul_overflow(elements, size, &elements);
+    });
+  });
+}
+
 /// Reads the arguments of one call.
 class Arguments {
  public:
-  Arguments(Arena& arena, et_schema::Losses& losses, RecordedCall& call)
-      : arena_(arena), losses_(losses), call_(call) {}
+  Arguments(Arena& arena, et_schema::Losses& losses, std::int64_t world_size,
+            const et_schema::KinetoEvent& event, const LeftOut& left_out, RecordedCall& call)
+      : arena_(arena),
+        losses_(losses),
+        world_size_(world_size),
+        event_(event),
+        left_out_(left_out),
+        has_text_(left_out.has_text),
+        call_(call) {}
 
   /// Nothing where a number cannot be read.
   std::optional<Value> read(const KinetoArgument& argument, const SchemaArgument* parameter) {
@@ -192,7 +219,8 @@ class Arguments {
       case ToldAs::kNumber:
         return number_of(base, argument.value);
       case ToldAs::kNumbers:
-        return numbers_of(base, argument.value, arena_);
+        return base == "Tensor" ? Value::of_items(ValueKind::kList, {})
+                                : numbers_of(base, argument.value, arena_);
       case ToldAs::kText:
         return Value::of_text(base == "Device" ? ValueKind::kDevice : ValueKind::kString,
                               arena_.copy(trimmed(argument.value)));
@@ -205,6 +233,12 @@ class Arguments {
  private:
   Value untold(const SchemaArgument& parameter) {
     const Parameter type = parameter_of(parameter.type);
+    if (type.has_optional_items && left_out_.indices) {
+      return indices(*left_out_.indices);
+    }
+    if (type.has_lists) {
+      return lists();
+    }
     if (type.is_list && !type.is_optional) {
       losses_.add(Loss::kAssumedArguments);
       return Value::of_items(ValueKind::kList, {});
@@ -212,10 +246,45 @@ class Arguments {
     if (type.base != "str") {
       return {};
     }
+    if (std::exchange(has_text_, false)) {
+      losses_.add(Loss::kAssumedArguments, left_out_.is_assumed ? 1 : 0);
+      return left_out_.text.empty()
+                 ? Value()
+                 : Value::of_text(ValueKind::kString, arena_.copy(left_out_.text));
+    }
     losses_.add(Loss::kAssumedArguments);
     const std::string_view text = trimmed(parameter.default_value);
     return text.empty() || text == "None" ? Value()
                                           : Value::of_text(ValueKind::kString, arena_.copy(text));
+  }
+
+  Value indices(const ToldIndices& told) {
+    losses_.add(Loss::kAssumedArguments, told.is_assumed ? 1 : 0);
+    const std::span<Value> items =
+        arena_.array<Value>(*std::ranges::max_element(told.positions) + 1);
+    const KinetoArgument index{told.type, {}, {}};
+    for (std::size_t i = 0; i < told.positions.size(); ++i) {
+      items[told.positions[i]] = Value::of(tensor(index, told.layouts[i]));
+    }
+    return Value::of_items(ValueKind::kList, items);
+  }
+
+  /// What is gathered from, or scattered to, all ranks.
+  Value lists() {
+    losses_.add(Loss::kAssumedArguments);
+    const auto other = std::ranges::find_if(event_.arguments, [](const KinetoArgument& argument) {
+      return argument.type == "TensorList" && !argument.layouts.empty();
+    });
+    if (other == event_.arguments.end()) {
+      return Value::of_items(ValueKind::kList, {});
+    }
+    const std::span<Value> items = arena_.array<Value>(static_cast<std::size_t>(world_size_));
+    for (Value& item : items) {
+      item = Value::of(tensor(*other, other->layouts.front()));
+    }
+    const std::span<Value> list = arena_.array<Value>(1);
+    list.front() = Value::of_items(ValueKind::kList, items);
+    return Value::of_items(ValueKind::kList, list);
   }
 
   Value tensors(const KinetoArgument& argument) {
@@ -233,9 +302,9 @@ class Arguments {
     tensor->sizes = place(layout.sizes);
     tensor->numel = 1;
     for (const std::int64_t size : layout.sizes) {
-      const bool is_damaged =
+      const bool is_too_large =
           size < 0 || __builtin_mul_overflow(tensor->numel, size, &tensor->numel);
-      tensor->numel = is_damaged ? 0 : tensor->numel;
+      tensor->numel = is_too_large ? 0 : tensor->numel;
     }
     tensor->has_strides = layout.strides.size() == layout.sizes.size();
     if (tensor->has_strides) {
@@ -255,27 +324,34 @@ class Arguments {
 
   Arena& arena_;
   et_schema::Losses& losses_;
+  std::int64_t world_size_;
+  const et_schema::KinetoEvent& event_;
+  const LeftOut& left_out_;
+  bool has_text_;
   RecordedCall& call_;
 };
 
 }  // namespace
 
-RecordedCall CallReader::read(const et_schema::KinetoEvent& event) {
+RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut& left_out) {
   RecordedCall call;
+  if (std::ranges::any_of(event.arguments, is_damaged)) {
+    return call;
+  }
   int best = -1;
   for (const std::string_view schema : et_schema::public_operators(event.name)) {
     std::vector<SchemaArgument> parameters = et_schema::arguments_of(schema);
     if (parameters.empty() || parameters.size() != event.arguments.size()) {
       continue;
     }
-    const std::optional<int> sum = fit(parameters, event.arguments);
+    const std::optional<int> sum = fit(parameters, event.arguments, left_out);
     if (sum && *sum > best) {
       best = *sum;
       call.schema = schema;
       call.arguments = std::move(parameters);
     }
   }
-  Arguments arguments(arena_, losses_, call);
+  Arguments arguments(arena_, losses_, world_size_, event, left_out, call);
   call.inputs = arena_.array<Value>(event.arguments.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const SchemaArgument* parameter = call.schema.empty() ? nullptr : &call.arguments[i];

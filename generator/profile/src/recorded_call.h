@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/trace.h"
 #include "et_schema/support/arena.h"
+#include "left_out.h"
 
 namespace understudy::generator {
 
@@ -25,17 +27,20 @@ struct RecordedCall {
 };
 
 /// Finds the overload whose arguments are as many as those of the event, and of their types, and
-/// reads them. Texts are not told by every profile: the schema's default stands for them
-/// (Loss::kAssumedArguments). A call without a schema keeps its tensors.
+/// reads them. What the event leaves out, and other events do not tell, has the schema's default
+/// (Loss::kAssumedArguments); lists of lists, which c10d's operators take, are one of `world_size`
+/// tensors like those of the other list. A call without a schema keeps its tensors.
 class CallReader {
  public:
-  CallReader(et_schema::Arena arena, et_schema::Losses& losses) : arena_(arena), losses_(losses) {}
+  CallReader(et_schema::Arena arena, et_schema::Losses& losses, std::int64_t world_size)
+      : arena_(arena), losses_(losses), world_size_(world_size) {}
 
-  [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event);
+  [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event, const LeftOut& left_out);
 
  private:
   et_schema::Arena arena_;
   et_schema::Losses& losses_;
+  std::int64_t world_size_;
 };
 
 }  // namespace understudy::generator

@@ -53,17 +53,6 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask) {
                  "profile tells of its kernels"});
   }
   const DeviceEvents device = link_device_events(profile, host);
-  const bool has_shapes = std::ranges::any_of(
-      profile.events, [](const KinetoEvent& event) { return !event.arguments.empty(); });
-  if (!has_shapes && device.total == 0) {
-    throw et_schema::bad_input("a profile without shapes and without a device",
-                               {.file = profile.file,
-                                .field = "Input Dims",
-                                .expected = "operators' shapes, or what they launched on a device",
-                                .got = "neither, so nothing can be replayed",
-                                .hint = "profile with record_shapes=True and profile_memory=True, "
-                                        "or give the execution trace of the same run"});
-  }
   number_events(profile, host);
   Trace trace;
   trace.file = profile.file;

@@ -248,6 +248,12 @@ class Walk {
     if (operand.kind == OptimizerStep::Kind::kOther || is_of_other_sizes) {
       choice = identity_.find(wanted, open, taken);
     }
+    const bool is_index =
+        call.recorded.schema.find("Tensor?[] indices") != std::string_view::npos &&
+        argument.name == "indices";
+    if (is_index && choice.told == Told::kInferred) {
+      choice.tensor = kNotSeen;  // a wrong one could point outside of what it indexes
+    }
     if (choice.tensor == kNotSeen) {
       choice.tensor = add_external(tensor, open);
     } else if (choice.told == Told::kInferred) {

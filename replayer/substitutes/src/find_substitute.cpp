@@ -72,10 +72,11 @@ std::optional<Substitute> find_substitute(const Program& program, const Instruct
       stub->by += why_not.empty() ? "" : "; " + why_not;
       return stub;
     }
-    // What it writes has to be known for a stub to move the same bytes. A GPU that would be free in
-    // its place is further from the original than one that moves some of them.
-    const bool took_device = instruction.timing && instruction.timing->device_ns > 0;
-    if (instruction.results.empty() && !(took_device && device.is_cuda())) {
+    // What it writes has to be known for a stub to move the same bytes. A device that would be free
+    // in its place is further from the original than one that is held as long.
+    const bool took_time = instruction.timing &&
+                           (instruction.timing->device_ns > 0 || instruction.timing->host_ns > 0);
+    if (instruction.results.empty() && !took_time) {
       return std::nullopt;
     }
     return make_stub(program, instruction, device,

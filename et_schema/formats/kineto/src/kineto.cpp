@@ -33,6 +33,9 @@ constexpr std::int64_t kNsPerUs = 1000;
 constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "dur", "args", "cat",
                                                          "ph",  "id",  "bp", "s",   "name"};
 
+/// The category of Python's frames.
+constexpr const char* kPythonFrame = "python_function";
+
 [[noreturn]] void fail(std::string summary, std::string field, std::string expected,
                        std::string got, std::string hint = {}) {
   throw bad_input(std::move(summary), {.field = std::move(field),
@@ -233,7 +236,14 @@ void KinetoParser::read_event(JsonPull& json) {
         return;
       }
     } else if (key == "cat") {
-      category = take_name(json);
+      const std::string_view text = take_text(json, unescaped_);
+      if (text == kPythonFrame) {
+        json = whole;
+        json.skip();
+        ++profile_.other_events[kPythonFrame];
+        return;
+      }
+      category = names_(text);
     } else if (key == "name") {
       event.name = take_name(json);
     } else if (key == "pid") {
@@ -386,6 +396,10 @@ bool KinetoParser::read_communication(KinetoComm& comm, std::string_view key, Js
     comm.global_rank_start = lenient_integer(value);
   } else if (key == "Global rank stride") {
     comm.global_rank_stride = lenient_integer(value);
+  } else if (key == "Rank") {
+    comm.rank = lenient_integer(value);
+  } else if (key == "Seq") {
+    comm.sequence = lenient_integer(value);
   } else {
     return false;
   }

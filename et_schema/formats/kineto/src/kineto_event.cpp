@@ -23,7 +23,6 @@ constexpr CategoryNames kCategories[] = {
     {"gpu_memcpy", KinetoCategory::kGpuMemcpy},
     {"gpu_memset", KinetoCategory::kGpuMemset},
     {"cuda_sync", KinetoCategory::kSync},
-    {"python_function", KinetoCategory::kPythonFunction},
     {"overhead", KinetoCategory::kOverhead},
 };
 

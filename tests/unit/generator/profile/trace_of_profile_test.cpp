@@ -326,6 +326,86 @@ TEST(TraceOfProfile, CommunicationHasTheTensorsOfItsCaller) {
   EXPECT_EQ(call.inputs.at(0)->tensor_id, output(node_of(trace, "aten::relu")).tensor_id);
 }
 
+TEST(TraceOfProfile, IndicesAreToldByWhatIndexDoesBelow) {
+  const auto restrided = [](const std::string& sizes, const std::string& strides) {
+    return shapes("[[16,32,8],[],[],[]]", "[[256,8,1],[],[],[]]",
+                  R"(["float","ScalarList","ScalarList",""])",
+                  fmt::format(R"(["","{}","{}",""])", sizes, strides));
+  };
+  const std::string untold =
+      shapes("[[16,32,8],[]]", "[[256,8,1],[]]", R"(["float",""])", R"(["",""])");
+  const std::string index =
+      shapes("[[5],[]]", "[[1],[]]", R"(["long int","ScalarList"])", R"(["","[1, 5, 1]"])");
+  Profile profile = ProfileText()
+                        .op("aten::index", 0, 50, untold)
+                        .op("aten::as_strided", 10, 5, restrided("[16, 5, 8]", "[256, 0, 1]"))
+                        .op("aten::reshape", 20, 5, index)
+                        .op("aten::index", 100, 50, untold)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const std::span<const et_schema::Value> indices = node_of(trace, "aten::index").inputs[1].items();
+  ASSERT_EQ(indices.size(), 2U);
+  EXPECT_TRUE(indices[0].is(et_schema::ValueKind::kNone));
+  EXPECT_EQ(indices[1].tensor().dtype, et_schema::DType::kInt64);
+  EXPECT_EQ(indices[1].tensor().sizes.front(), 5);
+  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U) << "nothing tells those of the second";
+  EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 0U);
+}
+
+TEST(TraceOfProfile, AnEquationIsToldByHowOperandsArePermuted) {
+  const auto permuted = [](const std::string& sizes, const std::string& order) {
+    return shapes(fmt::format("[{},[]]", sizes), "[[1,1,1],[]]", R"(["float","ScalarList"])",
+                  fmt::format(R"(["","{}"])", order));
+  };
+  Profile profile = ProfileText()
+                        .op("aten::einsum", 0, 90,
+                            shapes("[[],[[4,8],[8,6]],[]]", "[[],[[8,1],[6,1]],[]]",
+                                   R"(["","TensorList",""])", R"(["","",""])"))
+                        .op("aten::permute", 10, 5, permuted("[4,8,1]", "[0, 2, 1]"))
+                        .op("aten::permute", 20, 5, permuted("[8,6,1]", "[2, 1, 0]"))
+                        .op("aten::view", 30, 5, permuted("[4,6,1]", "[4, 6]"))
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(node_of(trace, "aten::einsum").inputs[0].text(), "ac,cb->ab");
+  EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 0U);
+}
+
+TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
+  Profile profile =
+      ProfileText()
+          .op("c10d::broadcast_", 0, 10,
+              shapes("[[[4,8]],[],[],[],[],[]]", "[[[8,1]],[],[],[],[],[]]",
+                     R"(["TensorList","","Scalar","Scalar","Scalar","Scalar"])",
+                     R"(["","","1","0","False","-1"])"))
+          .op("c10d::allgather_", 20, 10,
+              shapes("[[],[[4,8]],[],[],[]]", "[[],[[8,1]],[],[],[]]",
+                     R"(["","TensorList","","Scalar","Scalar"])", R"(["","","","False","-1"])"))
+          .parsed();
+  profile.distributed = et_schema::DistributedInfo{"gloo", 0, 2, {}, {}};
+  const Trace trace = trace_of_profile(profile, know_nothing);
+  const auto calls = et_schema::communication_calls(trace);
+  ASSERT_EQ(calls.size(), 2U);
+  const et_schema::CommCall& broadcast = calls.begin()->second;
+  EXPECT_EQ(broadcast.rank, 1);
+  EXPECT_EQ(broadcast.inputs.at(0)->numel, 32);
+  const et_schema::CommCall& gather = calls.rbegin()->second;
+  EXPECT_EQ(gather.inputs.size(), 1U);
+  EXPECT_EQ(gather.outputs.size(), 2U) << "one of each rank";
+}
+
+TEST(TraceOfProfile, WithoutShapesAndDeviceTheOutermostOperatorsAreKernels) {
+  Profile profile = ProfileText()
+                        .op("aten::linear", 0, 50)
+                        .op("aten::addmm", 10, 30)
+                        .op("aten::t", 60, 5)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(node_of(trace, "aten::linear").kernel_backend, "unknown");
+  EXPECT_EQ(node_of(trace, "aten::addmm").kernel_backend, "");
+  EXPECT_EQ(node_of(trace, "aten::t").kernel_backend, "unknown");
+  EXPECT_EQ(trace.losses[Loss::kUnshapedOperators], 3U);
+}
+
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
   Profile profile = et_schema::parse_kineto(
       R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}]})",

@@ -40,6 +40,7 @@ enum class Loss : std::size_t {
   kGraphAllocations,      ///< memory that compiled graphs allocated, which no operator shows
   kUnmatchedWaits,        ///< waits whose collective was issued before the capture
   kAssumedProcessGroups,  ///< collectives whose group the trace does not say: taken as the world
+  kAssumedPeers,          ///< roots and peers that a profile does not tell
   kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum
   kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
   kNativeWork,            ///< labels without operators that did work (native instructions)

@@ -49,6 +49,12 @@ TEST(Kineto, MemoryEventsAreKept) {
   EXPECT_EQ(profile.other_events.at("i"), 4U);
 }
 
+TEST(Kineto, FramesOfPythonArePassedOver) {
+  const Profile profile = profile_of(file_of(replaced_category("python_function") + "," + kEvent));
+  EXPECT_EQ(profile.events.size(), 1U);
+  EXPECT_EQ(profile.other_events.at("python_function"), 1U);
+}
+
 TEST(Kineto, ControlCharactersOfNamesAreEscapedAndCountedOnce) {
   const std::string event =
       R"({"ph": "X", "cat": "kernel", "name": "k\u001b[2J", "ts": 1, "dur": 1})";

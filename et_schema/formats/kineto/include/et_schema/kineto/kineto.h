@@ -26,7 +26,6 @@ enum class KinetoCategory : std::uint8_t {
   kGpuMemset,
   kRuntime,  ///< cuda_runtime and cuda_driver
   kSync,     ///< cuda_sync
-  kPythonFunction,
   kOverhead,
   kOther
 };
@@ -98,6 +97,8 @@ struct KinetoComm {
   std::string_view out_splits;          ///< "Out split size"
   std::int64_t global_rank_start = -1;  ///< "Global rank start"
   std::int64_t global_rank_stride = -1;  ///< "Global rank stride"
+  std::int64_t rank = -1;      ///< "Rank": the root or, of a message, the peer in its group
+  std::int64_t sequence = -1;  ///< "Seq", which a wait has of its collective
 };
 
 /// An allocation or, with a negative size, a free, as profile_memory records them.
@@ -137,10 +138,12 @@ struct Profile {
   std::optional<DistributedInfo> distributed;
   std::vector<KinetoDevice> devices;
   std::vector<KinetoEvent> events;
-  std::vector<KinetoComm> comms;                      ///< of kernels, in the file's order
-  std::vector<KinetoComm> host_comms;                 ///< of operators, where KinetoDetail asks
-  std::vector<KinetoMemory> memory;                   ///< in the file's order
-  std::map<std::string, std::uint64_t> other_events;  ///< by phase: "f", "s", "M", "i"
+  std::vector<KinetoComm> comms;       ///< of kernels, in the file's order
+  std::vector<KinetoComm> host_comms;  ///< of operators, where KinetoDetail asks
+  std::vector<KinetoMemory> memory;    ///< in the file's order
+  /// By phase: "f", "s", "M", "i"; and "python_function", nine of ten events where stacks were
+  /// recorded, which are passed over.
+  std::map<std::string, std::uint64_t> other_events;
   Losses losses;
 
   /// Holds the events' texts.

@@ -1,0 +1,347 @@
+#include "left_out.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::KinetoArgument;
+using et_schema::KinetoEvent;
+using et_schema::KinetoLayout;
+using Numbers = std::vector<std::int64_t>;
+using Children = std::vector<const KinetoEvent*>;
+
+/// A text that the name of a child, or of a kernel, tells.
+struct TextSign {
+  std::string_view op;
+  std::string_view sign;  ///< a part of the name
+  std::string_view text;  ///< empty: none was given
+  bool of_kernel = false;
+};
+constexpr auto kTextSigns = std::to_array<TextSign>({
+    {"aten::pad", "constant_pad_nd", "constant"},
+    {"aten::pad", "reflection_pad", "reflect"},
+    {"aten::pad", "replication_pad", "replicate"},
+    {"aten::pad", "_pad_circular", "circular"},
+    {"aten::gelu", "GeluType)::{lambda()#1}", "tanh", true},
+    {"aten::gelu", "GeluType)::{lambda()#2}", "none", true},
+    {"aten::gelu_backward", "GeluType)::{lambda()#1}", "tanh", true},
+    {"aten::gelu_backward", "GeluType)::{lambda()#2}", "none", true},
+    {"aten::div", "div_trunc", "trunc", true},
+    {"aten::div", "div_floor", "floor", true},
+    {"aten::div", "div_true", "", true},
+    {"aten::div_", "div_trunc", "trunc", true},
+    {"aten::div_", "div_floor", "floor", true},
+    {"aten::div_", "div_true", "", true},
+    {"aten::scatter_reduce", "ReduceAdd", "sum", true},
+    {"aten::scatter_reduce", "ReduceMultiply", "prod", true},
+    {"aten::scatter_reduce", "ReduceMean", "mean", true},
+    {"aten::scatter_reduce", "ReduceMaximum", "amax", true},
+    {"aten::scatter_reduce", "ReduceMinimum", "amin", true},
+});
+
+/// Texts that have no default: what most programs give.
+struct UsualText {
+  std::string_view op;
+  std::string_view text;
+};
+constexpr auto kUsualTexts = std::to_array<UsualText>({{"aten::index_reduce", "mean"},
+                                                       {"aten::index_reduce_", "mean"},
+                                                       {"aten::meshgrid", "ij"},
+                                                       {"aten::scatter", "add"},
+                                                       {"aten::scatter_", "add"},
+                                                       {"aten::scatter_reduce", "sum"},
+                                                       {"aten::scatter_reduce_", "sum"},
+                                                       {"aten::segment_reduce", "sum"}});
+
+/// Each calls the next one below it.
+constexpr auto kIndexing = std::to_array<std::string_view>(
+    {"aten::index", "aten::_unsafe_index", "aten::index_put", "aten::_unsafe_index_put",
+     "aten::index_put_", "aten::_index_put_impl_"});
+
+bool is_indexing(std::string_view name) {
+  return std::ranges::find(kIndexing, name) != kIndexing.end();
+}
+
+const KinetoLayout* layout_of(const KinetoEvent& event, std::size_t argument) {
+  return argument < event.arguments.size() && event.arguments[argument].layouts.size() == 1
+             ? &event.arguments[argument].layouts.front()
+             : nullptr;
+}
+
+Numbers numbers_of(const KinetoEvent& event, std::size_t argument) {
+  return argument < event.arguments.size() ? integers_in(event.arguments[argument].value)
+                                           : Numbers();
+}
+
+const KinetoEvent* child_named(const Children& children, std::string_view name) {
+  const auto found =
+      std::ranges::find(children, name, [](const KinetoEvent* child) { return child->name; });
+  return found == children.end() ? nullptr : *found;
+}
+
+/// One letter for each dimension of the space that einsum permutes its operands to.
+char letter(std::size_t dimension) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  return dimension < kLetters.size() ? kLetters[dimension] : '?';
+}
+
+/// The letters of an operand of `rank` dimensions; empty if it is no permutation.
+std::string letters_of(std::size_t rank, const Numbers& order) {
+  std::string letters(rank, '?');
+  for (std::size_t to = 0; to < order.size(); ++to) {
+    const std::int64_t from = order[to];
+    if (from < 0 || from >= static_cast<std::int64_t>(order.size())) {
+      return {};
+    }
+    if (static_cast<std::size_t>(from) < rank) {
+      letters[static_cast<std::size_t>(from)] = letter(to);
+    }
+  }
+  return letters.find('?') == std::string::npos ? letters : std::string();
+}
+
+/// Dimensions of what the child results in, as far as einsum ends with such a one.
+std::optional<std::size_t> result_rank(const KinetoEvent& child) {
+  const KinetoLayout* layout = layout_of(child, 0);
+  const std::size_t listed = numbers_of(child, 1).size();
+  if (child.name == "aten::view" || child.name == "aten::reshape" ||
+      child.name == "aten::permute") {
+    return listed;
+  }
+  if (child.name == "aten::sum" && layout != nullptr && listed <= layout->sizes.size() &&
+      child.arguments.size() > 2 && child.arguments[2].value == "False") {
+    return layout->sizes.size() - listed;
+  }
+  return child.name == "aten::mul" && layout != nullptr ? std::optional(layout->sizes.size())
+                                                        : std::nullopt;
+}
+
+/// Each operand gets dimensions for the letters that it lacks, behind its own, and is permuted:
+/// first come those of the result. Operands with a letter twice are not told.
+std::string equation_of(const KinetoEvent& einsum, const Children& children) {
+  if (einsum.arguments.size() < 2 || children.empty()) {
+    return {};
+  }
+  const std::span<const KinetoLayout> operands = einsum.arguments[1].layouts;
+  std::string equation;
+  std::size_t operand = 0;
+  std::size_t space = 0;
+  for (const KinetoEvent* child : children) {
+    if (operand == operands.size()) {
+      break;
+    }
+    if (child->name == "aten::unsqueeze") {
+      continue;
+    }
+    const Numbers order = numbers_of(*child, 1);
+    const std::size_t rank = operands[operand].sizes.size();
+    const std::string letters =
+        child->name == "aten::permute" ? letters_of(rank, order) : std::string();
+    if (letters.size() != rank || (operand > 0 && order.size() != space)) {
+      return {};
+    }
+    space = order.size();
+    equation += (operand++ == 0 ? "" : ",") + letters;
+  }
+  const std::optional<std::size_t> rank = result_rank(*children.back());
+  if (operand == 0 || operand != operands.size() || !rank || *rank > space) {
+    return {};
+  }
+  equation += "->";
+  for (std::size_t i = 0; i < *rank; ++i) {
+    equation += letter(i);
+  }
+  return equation;
+}
+
+/// Whether the numbers of `a` from `at` on begin with those of `b`.
+bool has_at(std::span<const std::int64_t> a, std::size_t at, std::span<const std::int64_t> b) {
+  return at <= a.size() && b.size() <= a.size() - at &&
+         std::ranges::equal(a.subspan(at, b.size()), b);
+}
+
+/// What index() reads: as_strided(self, sizes, strides) with those of the indices, whose strides
+/// are 0, in place of the `indexed` dimensions of self. Returns how many dimensions stand before
+/// them.
+std::optional<std::size_t> dimensions_before(const KinetoEvent& restrided, std::size_t indexed) {
+  const KinetoLayout* self = layout_of(restrided, 0);
+  const Numbers sizes = numbers_of(restrided, 1);
+  const Numbers strides = numbers_of(restrided, 2);
+  if (self == nullptr || sizes.size() != strides.size() || indexed > self->sizes.size() ||
+      self->strides.size() != self->sizes.size() || sizes.size() + indexed < self->sizes.size()) {
+    return {};
+  }
+  const std::size_t kept = self->sizes.size() - indexed;
+  const std::size_t replaced = sizes.size() - kept;
+  for (std::size_t before = 0; before <= kept; ++before) {
+    const std::span<const std::int64_t> read(strides.data() + before, replaced);
+    const bool fits = has_at(sizes, 0, self->sizes.first(before)) &&
+                      has_at(strides, 0, self->strides.first(before)) &&
+                      has_at(sizes, before + replaced, self->sizes.subspan(before + indexed)) &&
+                      has_at(strides, before + replaced, self->strides.subspan(before + indexed)) &&
+                      std::ranges::all_of(read, [](std::int64_t stride) { return stride == 0; });
+    if (fits) {
+      return before;
+    }
+  }
+  return {};
+}
+
+/// By what index() and index_put_() do before they launch: a mask becomes its positions; indexed
+/// dimensions that do not follow each other are brought to the front; self is shown with the
+/// result's sizes, and each index as broad as the result.
+std::optional<ToldIndices> indices_by_children(const Children& children) {
+  ToldIndices told;
+  const KinetoEvent* restrided = child_named(children, "aten::as_strided");
+  const KinetoEvent* permuted = child_named(children, "aten::permute");
+  const KinetoEvent* mask = child_named(children, "aten::nonzero");
+  if (const KinetoEvent* filled = child_named(children, "aten::masked_fill_");
+      filled != nullptr && layout_of(*filled, 1) != nullptr) {
+    return ToldIndices{{0}, "bool", {*layout_of(*filled, 1)}, {}, false};
+  }
+  for (const KinetoEvent* child : children) {
+    if (restrided != nullptr && child->name == "aten::reshape" && layout_of(*child, 0) != nullptr) {
+      told.layouts.push_back(*layout_of(*child, 0));
+      told.type = child->arguments[0].type;
+    }
+  }
+  const std::size_t indexed = told.layouts.size();
+  const std::optional<std::size_t> before =
+      indexed == 0 ? std::nullopt : dimensions_before(*restrided, indexed);
+  if (!before) {
+    return {};
+  }
+  const Numbers order = permuted == nullptr ? Numbers() : numbers_of(*permuted, 1);
+  for (std::size_t i = 0; i < indexed; ++i) {
+    const std::int64_t at = permuted == nullptr ? static_cast<std::int64_t>(*before + i)
+                            : i < order.size()  ? order[i]
+                                                : -1;
+    if (at < 0) {
+      return {};
+    }
+    told.positions.push_back(static_cast<std::size_t>(at));
+  }
+  if (mask != nullptr) {
+    const KinetoLayout* layout = layout_of(*mask, 0);
+    if (layout == nullptr || layout->sizes.size() != indexed || permuted != nullptr) {
+      return {};  // beside other indices
+    }
+    told.positions.resize(1);
+    told.layouts = {*layout};
+    told.type = mask->arguments[0].type;
+    told.result_sizes = numbers_of(*restrided, 1);
+  }
+  return told;
+}
+
+/// index_put_(self, indices, values) of rows: values have the sizes of the index, then those of a
+/// row of self.
+std::optional<ToldIndices> indices_by_values(const KinetoEvent& put) {
+  const KinetoLayout* self = layout_of(put, 0);
+  const KinetoLayout* values = layout_of(put, 2);
+  if (self == nullptr || values == nullptr || self->sizes.empty() || values->sizes.empty() ||
+      put.arguments[2].type.empty()) {
+    return {};
+  }
+  const std::span<const std::int64_t> row = self->sizes.subspan(1);
+  if (values->sizes.size() <= row.size() ||
+      !std::ranges::equal(values->sizes.last(row.size()), row)) {
+    return {};
+  }
+  const KinetoLayout index{values->sizes.first(values->sizes.size() - row.size()), {}};
+  return ToldIndices{{0}, "long int", {index}, {}, true};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> integers_in(std::string_view text) {
+  Numbers numbers;
+  for (const char* at = text.data(); at != text.data() + text.size();) {
+    std::int64_t number = 0;
+    const auto read = std::from_chars(at, text.data() + text.size(), number);
+    if (read.ec == std::errc()) {
+      numbers.push_back(number);
+      at = read.ptr;
+    } else {
+      ++at;
+    }
+  }
+  return numbers;
+}
+
+LeftOutFinder::LeftOutFinder(const et_schema::Profile& profile, const HostEvents& host,
+                             const DeviceEvents& device)
+    : profile_(profile), host_(host) {
+  for (const DeviceEvent& event : device.linked) {
+    kernels_.try_emplace(event.operator_, profile.events[event.source].name);
+  }
+}
+
+LeftOutFinder::Children LeftOutFinder::children_of(HostIndex call, HostIndex end) const {
+  Children children;
+  for (HostIndex i = call + 1; i < end; ++i) {
+    const HostIndex parent = host_.events[i].parent;
+    if (parent == kNoEvent || parent < call) {
+      break;
+    }
+    if (parent == call && host_.events[i].is_operator) {
+      children.push_back(&event_of(i));
+    }
+  }
+  return children;
+}
+
+std::string_view LeftOutFinder::kernel_of(HostIndex call) const {
+  const auto found = kernels_.find(call);
+  return found == kernels_.end() ? std::string_view() : found->second;
+}
+
+std::optional<ToldIndices> LeftOutFinder::find_indices(HostIndex call, HostIndex end) const {
+  HostIndex inner = call;
+  for (HostIndex i = call + 1; i < end && host_.events[i].parent == inner; ++i) {
+    if (!is_indexing(event_of(i).name)) {
+      break;
+    }
+    inner = i;
+  }
+  std::optional<ToldIndices> told = indices_by_children(children_of(inner, end));
+  const bool puts = event_of(call).name.find("_put") != std::string_view::npos;
+  return told || !puts ? told : indices_by_values(event_of(call));
+}
+
+LeftOut LeftOutFinder::find(HostIndex call, HostIndex end) const {
+  LeftOut left_out;
+  const KinetoEvent& event = event_of(call);
+  if (is_indexing(event.name)) {
+    left_out.indices = find_indices(call, end);
+    return left_out;
+  }
+  if (event.name == "aten::einsum") {
+    left_out.text = equation_of(event, children_of(call, end));
+    left_out.has_text = !left_out.text.empty();
+    return left_out;
+  }
+  for (const TextSign& sign : kTextSigns) {
+    if (sign.op != event.name || left_out.has_text) {
+      continue;
+    }
+    const auto shows = [&sign](const KinetoEvent* child) {
+      return child->name.find(sign.sign) != std::string_view::npos;
+    };
+    left_out.has_text = sign.of_kernel ? kernel_of(call).find(sign.sign) != std::string_view::npos
+                                       : std::ranges::any_of(children_of(call, end), shows);
+    left_out.text = left_out.has_text ? sign.text : "";
+  }
+  const auto* const usual = std::ranges::find(kUsualTexts, event.name, &UsualText::op);
+  if (!left_out.has_text && usual != kUsualTexts.end()) {
+    left_out.text = usual->text;
+    left_out.has_text = left_out.is_assumed = true;
+  }
+  return left_out;
+}
+
+}  // namespace understudy::generator
