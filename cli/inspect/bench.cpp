@@ -34,6 +34,10 @@ Json bench_document(const Bench& bench) {
                     {"external_bytes", et_schema::plan_memory(program).external_bytes},
                     {"opened", std::move(opened)},
                     {"losses", program.losses.nonzero()}});
+    for (const MappedOperator& entry : mapped_operators(program)) {
+      list.back()["mapped"].push_back(
+          {{"name", entry.name}, {"count", entry.count}, {"row", entry.row}, {"by", entry.by}});
+    }
   }
   return {{"benchmark",
            {{"tool_version", bench.tool_version},

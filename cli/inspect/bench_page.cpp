@@ -11,6 +11,7 @@
 #include "et_schema/model/losses.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/operator_map.h"
 #include "inspect/op_times.h"
 #include "pages/plots/plots.h"
 #include "pages/timeline/timeline.h"
@@ -236,6 +237,13 @@ Section ranks_section(const Bench& bench) {
       .caption = "Operators that were opened: their children are replayed in their place",
       .columns = {
           {"operator"}, {"rank", CellKind::kCount}, {"count", CellKind::kCount}, {"reason"}}};
+  Table mapped{.id = "mapped-table",
+               .caption = "Custom operators that the operator map knows",
+               .columns = {{"operator"},
+                           {"rank", CellKind::kCount},
+                           {"count", CellKind::kCount},
+                           {"row"},
+                           {"replayed by"}}};
   for (std::size_t i = 0; i < bench.programs.size(); ++i) {
     const Program& program = bench.programs[i];
     const auto rank = static_cast<std::uint64_t>(bench.recorded_rank(i));
@@ -251,8 +259,15 @@ Section ranks_section(const Bench& bench) {
     for (const et_schema::Opened& entry : program.selection.opened) {
       opened.rows.push_back({entry.name, rank, entry.count, entry.reason});
     }
+    for (const MappedOperator& entry : mapped_operators(program)) {
+      mapped.rows.push_back({entry.name, rank, entry.count, entry.row, entry.by});
+    }
   }
-  return {"ranks", "What it holds", {ranks, kinds, opened}};
+  Section section{"ranks", "What it holds", {ranks, kinds, opened}};
+  if (!mapped.rows.empty()) {
+    section.blocks.emplace_back(mapped);
+  }
+  return section;
 }
 
 Section losses_section(const Bench& bench) {
@@ -302,6 +317,32 @@ std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
     ++kinds[name_of(instruction.kind)];
   }
   return kinds;
+}
+
+std::vector<MappedOperator> mapped_operators(const Program& program) {
+  std::map<std::string, MappedOperator> found;  // by schema
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.kind != InstructionKind::kOp || !instruction.schema ||
+        instruction.name.starts_with("aten::")) {
+      continue;
+    }
+    const std::string& schema = program.schemas[*instruction.schema];
+    const auto [known, is_new] = found.try_emplace(schema);
+    ++known->second.count;
+    if (is_new) {
+      const et_schema::MapMatch match = et_schema::operator_map().find(schema);
+      known->second.name = instruction.name;
+      known->second.row = match.call ? match.call->row->place() : match.why_not;
+      known->second.by = match.call ? match.call->row->by() : "";
+    }
+  }
+  std::vector<MappedOperator> rows;
+  for (auto& [schema, row] : found) {
+    if (!row.row.empty()) {
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
 }
 
 std::string schema_of(const Bench& bench, std::size_t rank) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "et_schema/bench/bench.h"
 #include "pages/html/page.h"
@@ -18,6 +19,15 @@ namespace understudy::cli {
 /// How many instructions of each kind a program has; those of bodies are not counted.
 [[nodiscard]] std::map<std::string, std::uint64_t> instruction_kinds(
     const et_schema::Program& program);
+
+/// Custom operators of a program that a row of the operator map names.
+struct MappedOperator {
+  std::string name;
+  std::uint64_t count = 0;
+  std::string row;  ///< "row 3 of the built-in operator map", or why none fits
+  std::string by;   ///< MapRow::by(); empty: none fits
+};
+[[nodiscard]] std::vector<MappedOperator> mapped_operators(const et_schema::Program& program);
 
 /// The schema of the trace that a program was made from.
 [[nodiscard]] std::string schema_of(const et_schema::Bench& bench, std::size_t rank);

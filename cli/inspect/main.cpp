@@ -72,6 +72,7 @@ struct Arguments {
   std::optional<int> rank;
   std::optional<std::string> step;
   ProfileChoice profiles;
+  std::vector<std::string> op_maps;
   bool quiet = false;
 };
 
@@ -168,6 +169,7 @@ Arguments read_arguments(int argc, char** argv) {
                              "--certificate", "--device-time"}) {
     kernels->excludes(app->get_option(detail));
   }
+  add_map_option(*app, arguments.op_maps);
   add_quiet_option(*app, arguments.quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
   const InspectOptions& shown = arguments.shown;
@@ -362,6 +364,7 @@ std::string inspect_input(const Arguments& arguments, Progress& progress) {
 }
 
 int inspect(const Arguments& arguments) {
+  use_operator_maps(arguments.op_maps);
   Progress progress;
   if (arguments.quiet) {
     progress.silence();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "et_schema/model/operator_map.h"
 #include "et_schema/model/schema_text.h"
 #include "operator_rows.h"
 
@@ -49,6 +50,10 @@ const OperatorFacts& operator_facts(std::string_view op) {
   const OperatorFacts* row = find_row(name);
   if (row == nullptr && name.ends_with('_')) {
     row = find_row(name.substr(0, name.size() - 1));
+  }
+  if (row == nullptr && !name.starts_with("aten::")) {
+    const MapRow* const mapped = operator_map().find_name(name);
+    return mapped == nullptr ? kUnknown : mapped->facts;
   }
   return row == nullptr ? kUnknown : *row;
 }

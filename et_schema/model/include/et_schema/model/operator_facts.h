@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -95,14 +96,17 @@ struct ArgumentFact {
 class ArgumentFacts {
  public:
   constexpr ArgumentFacts() = default;
-  constexpr ArgumentFacts(std::initializer_list<ArgumentFact> facts) : count_(facts.size()) {
+  constexpr ArgumentFacts(std::initializer_list<ArgumentFact> facts)
+      : ArgumentFacts(std::span(facts.begin(), facts.size())) {}
+  constexpr explicit ArgumentFacts(std::span<const ArgumentFact> facts) : count_(facts.size()) {
     std::ranges::copy(facts, facts_.begin());
   }
   [[nodiscard]] constexpr const ArgumentFact* begin() const { return facts_.data(); }
   [[nodiscard]] constexpr const ArgumentFact* end() const { return facts_.data() + count_; }
 
- private:
   static constexpr std::size_t kMost = 11;
+
+ private:
   std::array<ArgumentFact, kMost> facts_{};
   std::size_t count_ = 0;
 };
