@@ -5,6 +5,7 @@
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
+#include "compile/compile.h"
 #include "et_schema/support/output_file.h"
 #include "pages/prediction/prediction_page.h"
 #include "predict/arguments.h"
