@@ -15,13 +15,14 @@ std::string document(const std::string& rows) {
   return R"({"format": "understudy operator map", "version": 1, "rows": [)" + rows + "]}";
 }
 
-constexpr const char* kNorm =
-    R"({"operators": ["mine::norm", "his*::norm"], "takes": ["Tensor x|input", "Tensor? weight", "float eps"],
-        "ignores": ["fast"], "does": ["return torch.rms_norm(x, [x.size(-1)], weight, eps)"],
-        "like": ["aten::rms_norm", "x", "weight"],
-        "schemas": ["(Tensor x, Tensor? weight, float eps, bool fast) -> Tensor"],
-        "values": [{"argument": "weight", "is": "scale"}]
-})";
+constexpr const char* kNorm = R"json({
+    "operators": ["mine::norm", "his*::norm"],
+    "takes": ["Tensor x|input", "Tensor? weight", "float eps"],
+    "ignores": ["fast"],
+    "does": ["return torch.rms_norm(x, [x.size(-1)], weight, eps)"],
+    "like": ["aten::rms_norm", "x", "weight"],
+    "schemas": ["(Tensor x, Tensor? weight, float eps, bool fast) -> Tensor"],
+    "values": [{"argument": "weight", "is": "scale"}]})json";
 
 OperatorMap map_of(const std::string& rows) {
   OperatorMap map;
