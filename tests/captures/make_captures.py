@@ -120,7 +120,7 @@ def make(name, target_dir):
             copy(source, target, name not in INVALID_JSON)
             if name in WITH_PROFILE:
                 copy(source.with_name(f"rank-{rank}.kineto.json.gz"),
-                     target.with_name(f"{name}.kineto.json.gz"), True)
+                     target.parent / "profiles" / f"{name}.kineto.json.gz", True)
             print(f"{target.relative_to(target_dir)}: {target.stat().st_size} bytes, {line}")
 
 
