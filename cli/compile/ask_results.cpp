@@ -8,11 +8,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "common/own_program.h"
 #include "et_schema/bench/program_text.h"
 #include "et_schema/call_results/call_results.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/read_file.h"
 #include "fleet/process/run_program.h"
@@ -60,8 +62,10 @@ std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::
   const UnnamedFile asked;
   const UnnamedFile answered;
   asked.write(et_schema::program_to_text(calls));
-  const fleet::ProgramEnd end =
-      fleet::run_program({.words = {program, asked.path(), answered.path()}});
+  std::vector<std::string> words = {program, asked.path(), answered.path()};
+  const std::vector<std::string>& maps = et_schema::operator_map().files();
+  words.insert(words.end(), maps.begin(), maps.end());
+  const fleet::ProgramEnd end = fleet::run_program({.words = std::move(words)});
   if (end.status != 0) {
     throw run_failed("the results of operators cannot be found",
                      {.file = program,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "et_schema/model/operator_map.h"
 #include "et_schema/pytorch_et/trace_files.h"
 
 namespace understudy::cli {
@@ -34,6 +35,20 @@ void add_allow_option(CLI::App& app, et_schema::AllowedOperators& allowed) {
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->trigger_on_parse();
+}
+
+void add_map_option(CLI::App& app, std::vector<std::string>& files) {
+  app.add_option("--op-map", files,
+                 "Rows that say what custom operators mean in terms of ATen's, before the built-in "
+                 "ones; can be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+void use_operator_maps(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    et_schema::use_operator_map(file);
+  }
 }
 
 Compiled compile_traces(const std::vector<std::string>& paths,

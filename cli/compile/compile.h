@@ -26,6 +26,10 @@ void refuse_operators(const et_schema::Bench& bench, const std::string& path,
 /// Adds --allow-operator NAME.
 void add_allow_option(CLI::App& app, et_schema::AllowedOperators& allowed);
 
+/// Adds --op-map FILE. What it names is to be given to use_operator_maps() before the map is asked.
+void add_map_option(CLI::App& app, std::vector<std::string>& files);
+void use_operator_maps(const std::vector<std::string>& files);
+
 /// For programs that only look at operators, or leave it to others to call them.
 [[nodiscard]] inline et_schema::AllowedOperators all_operators() {
   return {"*"};

@@ -155,6 +155,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   app->add_option("--include", arguments.options.include,
                   "Only operators whose name matches this regular expression");
   add_allow_option(*app, arguments.options.allowed_operators);
+  add_map_option(*app, arguments.op_maps);
   app->add_option("--exclude", arguments.options.exclude,
                   "Leave out operators whose name matches it");
   app->add_option_function<std::string>(

@@ -22,6 +22,7 @@ struct GenerateArguments {
   Format format = Format::kText;
   generator::GenerateOptions options;
   ProfileChoice profiles;
+  std::vector<std::string> op_maps;
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;

@@ -172,6 +172,7 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
 }
 
 int generate(const GenerateArguments& arguments) {
+  use_operator_maps(arguments.op_maps);
   if (!arguments.sign.new_key_path.empty()) {
     write_new_key(arguments.sign, arguments.quiet);
     return kStatusOk;

@@ -8,6 +8,7 @@
 #include "common/figures.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/support/error.h"
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
@@ -225,7 +226,14 @@ Section holdings_section(const Json& document) {
               .columns = {{"operator", CellKind::kText, "name"},
                           pages::summed({"count", CellKind::kCount, "count"}),
                           {"reason", CellKind::kText, "reason"}},
-              .at = "/ranks/*/opened"})}};
+              .at = "/ranks/*/opened"}),
+       table({.id = "mapped-table",
+              .caption = "Custom operators that the operator map knows",
+              .columns = {{"operator", CellKind::kText, "name"},
+                          pages::summed({"count", CellKind::kCount, "count"}),
+                          {"row", CellKind::kText, "row"},
+                          {"replayed by", CellKind::kText, "by"}},
+              .at = "/ranks/*/mapped"})}};
 }
 
 std::string bench_verdict(const Bench& bench) {
@@ -259,6 +267,40 @@ std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
   return kinds;
 }
 
+/// Custom operators of a program that a row of the operator map names.
+struct MappedOperator {
+  std::string name;
+  std::uint64_t count = 0;
+  std::string row;  ///< "row 3 of the built-in operator map", or why none fits
+  std::string by;   ///< MapRow::by(); empty: none fits
+};
+
+std::vector<MappedOperator> mapped_operators(const Program& program) {
+  std::map<std::string, MappedOperator> found;  // by schema
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.kind != InstructionKind::kOp || !instruction.schema ||
+        instruction.name.starts_with("aten::")) {
+      continue;
+    }
+    const std::string& schema = program.schemas[*instruction.schema];
+    const auto [known, is_new] = found.try_emplace(schema);
+    ++known->second.count;
+    if (is_new) {
+      const et_schema::MapMatch match = et_schema::operator_map().find(schema);
+      known->second.name = instruction.name;
+      known->second.row = match.call ? match.call->row->place() : match.why_not;
+      known->second.by = match.call ? match.call->row->by() : "";
+    }
+  }
+  std::vector<MappedOperator> rows;
+  for (auto& [schema, row] : found) {
+    if (!row.row.empty()) {
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
 Json bench_document(const Bench& bench) {
   Json list = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
@@ -282,6 +324,10 @@ Json bench_document(const Bench& bench) {
          {"profile", profile ? Json(profile->file) : Json()},
          {"opened", std::move(opened)},
          {"losses", program.losses.nonzero()}});
+    for (const MappedOperator& entry : mapped_operators(program)) {
+      list.back()["mapped"].push_back(
+          {{"name", entry.name}, {"count", entry.count}, {"row", entry.row}, {"by", entry.by}});
+    }
   }
   return {{"benchmark",
            {{"tool_version", bench.tool_version},

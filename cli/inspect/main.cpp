@@ -70,6 +70,7 @@ struct Arguments {
   std::optional<int> rank;
   std::optional<std::string> step;
   ProfileChoice profiles;
+  std::vector<std::string> op_maps;
   bool quiet = false;
 };
 
@@ -164,6 +165,7 @@ Arguments read_arguments(int argc, char** argv) {
   app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
       ->type_name("K")
       ->needs("--memory");
+  add_map_option(*app, arguments.op_maps);
   add_quiet_option(*app, arguments.quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
   return arguments;
@@ -314,6 +316,7 @@ std::string inspect_report(const Arguments& arguments) {
 }
 
 int inspect(const Arguments& arguments) {
+  use_operator_maps(arguments.op_maps);
   Progress progress;
   if (arguments.quiet) {
     progress.silence();

@@ -1,7 +1,8 @@
 // operator_results CALLS ANSWERS: what tensors calls of operators result in. CALLS is a program's
 // text (et_schema/bench/program_text.h), ANSWERS a file that exists; it gets a line for each
-// instruction (et_schema/call_results/call_results.h). Kernels that do not check their arguments
-// may end the process that calls them: it is a child, and the next one goes on behind that call.
+// instruction (et_schema/call_results/call_results.h). Operator maps may follow. Kernels that do
+// not check their arguments may end the process that calls them: it is a child, and the next one
+// goes on behind that call.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 #include "common/run_main.h"
 #include "et_schema/bench/program_text.h"
 #include "et_schema/call_results/call_results.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/read_file.h"
 #include "replayer/results/results.h"
@@ -131,11 +133,14 @@ int answer(const std::string& calls, const std::string& path) {
 
 int main(int argc, char** argv) {
   return understudy::cli::run_main("operator_results", argc, argv, [&] {
-    if (argc != 3) {
+    if (argc < 3) {
       throw understudy::et_schema::usage_error(
-          "operator_results takes two files",
-          {.expected = "operator_results CALLS ANSWERS",
+          "operator_results takes two files, and operator maps",
+          {.expected = "operator_results CALLS ANSWERS [OP_MAP …]",
            .hint = "programs that read profiles start it; it is not for users"});
+    }
+    for (int map = 3; map < argc; ++map) {
+      understudy::et_schema::use_operator_map(argv[map]);
     }
     return understudy::cli::answer(argv[1], argv[2]);
   });

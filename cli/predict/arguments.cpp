@@ -91,6 +91,7 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->check(CLI::Range(1, kMostRanks))
       ->type_name("N");
   add_allow_option(app, arguments.allowed_operators);
+  add_map_option(app, arguments.op_maps);
   app.add_option("--gathers", gathers,
                  "With --world-size, of gathers and scatters: whole (all of it stays as large: "
                  "parameters of which each rank has a part) or parts (each rank's part does)")

@@ -22,6 +22,7 @@ struct PredictArguments {
   std::optional<FromProfileArguments> from_profile;  ///< of a profile's step: likewise
   std::vector<std::string> paths;
   et_schema::AllowedOperators allowed_operators;
+  std::vector<std::string> op_maps;
   bool recorded = false;
   std::string platform;
   std::string card;

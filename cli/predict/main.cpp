@@ -5,6 +5,7 @@
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
+#include "compile/compile.h"
 #include "et_schema/support/output_file.h"
 #include "pages/prediction/prediction_page.h"
 #include "predict/arguments.h"
@@ -26,6 +27,7 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
 }
 
 int predict(const PredictArguments& arguments) {
+  use_operator_maps(arguments.op_maps);
   std::vector<std::string> inputs = arguments.paths;
   for (const std::string& path : {arguments.platform, arguments.card}) {
     if (!path.empty()) {

@@ -272,6 +272,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                   "Custom operators: a library, or a folder of them; can be repeated")
       ->type_name("LIB")
       ->allow_extra_args(false);
+  add_map_option(*app, arguments.op_maps);
   arguments.options.sandbox = replayer::Sandbox::kAuto;
   add_trust_options(*app, arguments.options);
   app->add_option("--operator-times", arguments.operator_times_path,

@@ -15,6 +15,7 @@ struct ReplayArguments {
   std::optional<int> rank;
   std::optional<double> min_coverage;
   std::vector<std::string> op_libraries;
+  std::vector<std::string> op_maps;
   std::string report_path;
   std::string operator_times_path;
   std::string checksums_path;

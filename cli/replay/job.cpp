@@ -13,6 +13,7 @@
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/run_main.h"
+#include "compile/compile.h"
 #include "et_schema/operator_times/operator_times.h"
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
@@ -22,6 +23,7 @@
 #include "replay/load_bench.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
+#include "replayer/substitutes/mapped.h"
 
 namespace understudy::cli {
 namespace {
@@ -36,6 +38,9 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   std::map<std::string, std::string> settings = replayer::settings_of(arguments.options);
   if (arguments.rank) {
     settings["rank"] = std::to_string(*arguments.rank);
+  }
+  if (!arguments.op_maps.empty()) {
+    settings["op_map"] = fmt::format("{}", fmt::join(arguments.op_maps, ","));
   }
   return settings;
 }
@@ -130,6 +135,10 @@ void ReplayJob::load() {
     const replayer::OpLibrary library = replayer::load_op_library(path);
     arguments_.options.library_operators.insert(library.operators.begin(), library.operators.end());
     libraries_.push_back(fmt::format("{} operators", library.operators.size()));
+  }
+  use_operator_maps(arguments_.op_maps);
+  if (!arguments_.op_maps.empty()) {
+    replayer::check_operator_map();
   }
   refuse_outputs();
   progress_.show("reading");

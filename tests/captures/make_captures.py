@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 INVALID_JSON = {"label_with_quote"}
+WITH_PROFILE = {"custom_operators"}  # with shapes, as a profile without a trace has them
 SEVERAL_RANKS = {"gloo_collectives": 2, "nccl_form_collectives": 2}
 SEED = 20
 WARMUP = 2
@@ -47,7 +48,7 @@ def record(name, rank, world, scratch):
 
         step = models.BUILDERS[name]()
     understudy_capture.capture_step(step, f"{scratch}/capture", warmup=WARMUP, timed=0, profiled=0,
-                                    step_marker=False)
+                                    step_marker=False, shapes=name in WITH_PROFILE)
     if world > 1:
         dist.destroy_process_group()
 
@@ -117,6 +118,9 @@ def make(name, target_dir):
             else:
                 line = check(source, source.with_name(f"rank-{rank}.kineto.json.gz"))
             copy(source, target, name not in INVALID_JSON)
+            if name in WITH_PROFILE:
+                copy(source.with_name(f"rank-{rank}.kineto.json.gz"),
+                     target.parent / "profiles" / f"{name}.kineto.json.gz", True)
             print(f"{target.relative_to(target_dir)}: {target.stat().st_size} bytes, {line}")
 
 

@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-import embedding_bags  # noqa: F401, adds to the table
+import custom_operators  # noqa: F401, adds to the table
+import embedding_bags  # noqa: F401, likewise
 from steps import BUILDERS, builder, train  # noqa: F401, the same table for all
 
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
@@ -161,6 +162,10 @@ std::string_view op_class(std::string_view op) {
   if (op.find("::") == std::string_view::npos) {
     // What is no operator and no communication is a hand-written kernel.
     return kind_of_recorded_name(op) ? "communication" : "compiled";
+  }
+  if (!op.starts_with("aten::")) {
+    const MapRow* const mapped = operator_map().find_name(op);
+    op = mapped != nullptr && !mapped->like.empty() ? mapped->like : op;
   }
   const ClassRow* const row =
       find_class(kOperatorRows, [op](std::string_view part) { return fits(op, part); });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/model/operator_map.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/words.h"
 #include "operator_rows.h"
@@ -71,6 +72,10 @@ const OperatorFacts& operator_facts(std::string_view op) {
   const OperatorFacts* found = find_facts(name);
   if (found == nullptr && name.ends_with('_')) {
     found = find_facts(name.substr(0, name.size() - 1));
+  }
+  if (found == nullptr && !name.starts_with("aten::")) {
+    const MapRow* const mapped = operator_map().find_name(name);
+    return mapped == nullptr ? kUnknown : mapped->facts;
   }
   return found == nullptr ? kUnknown : *found;
 }

@@ -97,6 +97,20 @@ std::string_view returns_of(std::string_view schema) {
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
+std::string readable_schema(std::string_view schema) {
+  constexpr std::string_view kEnd = "! -> )";
+  std::string text;
+  for (std::size_t begin = schema.find("($"); begin != std::string_view::npos;
+       begin = schema.find("($")) {
+    const std::size_t end = schema.find_first_not_of("0123456789", begin + 2);
+    const bool is_mark = end != std::string_view::npos && schema.substr(end).starts_with(kEnd);
+    text += schema.substr(0, begin);
+    text += is_mark ? "!" : "($";
+    schema.remove_prefix(is_mark ? end + kEnd.size() : begin + 2);
+  }
+  return text.append(schema);
+}
+
 std::vector<std::string_view> argument_names(std::string_view schema) {
   std::vector<std::string_view> names;
   for_each_argument(schema, [&](std::string_view, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/model/operator_map.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 
@@ -35,7 +36,7 @@ struct Parameter {
 
 Parameter parameter_of(std::string_view type) {
   Parameter parameter;
-  parameter.base = type.substr(0, type.find_first_of("([?"));
+  parameter.base = type.substr(0, type.find_first_of("([?!"));
   parameter.is_list = type.find('[') != std::string_view::npos;
   parameter.is_optional = type.ends_with('?');
   parameter.has_optional_items = type.find("?[") != std::string_view::npos;
@@ -331,6 +332,13 @@ class Arguments {
   RecordedCall& call_;
 };
 
+/// Of PyTorch and its sibling libraries, and of those that the operator map knows.
+std::vector<std::string_view> schemas_of(std::string_view op) {
+  const std::span<const std::string_view> known = et_schema::public_operators(op);
+  return known.empty() ? et_schema::operator_map().schemas_of(op)
+                       : std::vector<std::string_view>(known.begin(), known.end());
+}
+
 }  // namespace
 
 RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut& left_out) {
@@ -339,7 +347,7 @@ RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut
     return call;
   }
   int best = -1;
-  for (const std::string_view schema : et_schema::public_operators(event.name)) {
+  for (const std::string_view schema : schemas_of(event.name)) {
     std::vector<SchemaArgument> parameters = et_schema::arguments_of(schema);
     if (parameters.empty() || parameters.size() != event.arguments.size()) {
       continue;

@@ -140,6 +140,20 @@ void set_convolution(const OperatorCall& call, Work& work) {
   work.flops = is_backward ? flops * std::max(gradients, 1.0) : flops;
 }
 
+/// The length of a sequence: the kernels below the scaled dot product take (batch, length, heads,
+/// width), or all sequences in one dimension, with the places where they start.
+double sequence_length(const OperatorCall& call, const TensorLayout& tensor) {
+  if (!has(call, "::_flash_attention") && !has(call, "::_efficient_attention")) {
+    return dimension(tensor, 2);
+  }
+  double sequences = 1;
+  for (const TensorLayout& input : call.inputs) {
+    const bool has_starts = tensor.sizes.size() == 3 && et_schema::is_integral(input.dtype);
+    sequences = has_starts ? std::max(count(input) - 1, 1.0) : sequences;
+  }
+  return dimension(tensor, 3) / sequences;
+}
+
 void set_attention(const OperatorCall& call, Work& work) {
   const std::vector<const TensorLayout*> tensors = matrices(call);
   if (tensors.size() < 2) {
@@ -150,10 +164,12 @@ void set_attention(const OperatorCall& call, Work& work) {
   const TensorLayout& query = *tensors[0];
   const TensorLayout& key = *tensors[is_backward && tensors.size() > 2 ? 2 : 1];
   constexpr double kBackwardProducts = 2.5;  // five products where the forward pass has two
-  work.flops = 4 * count(query) * dimension(key, 2) * (is_backward ? kBackwardProducts : 1);
+  const double queries = sequence_length(call, query);
+  const double keys = sequence_length(call, key);
+  work.flops = 4 * count(query) * keys * (is_backward ? kBackwardProducts : 1);
   work.is_product = true;
-  const double rows = std::max(dimension(query, 2) * dimension(query, 1), 1.0);
-  work.product = {count(query) / rows, dimension(query, 2), dimension(key, 2), dimension(query, 1)};
+  const double rows = std::max(queries * dimension(query, 1), 1.0);
+  work.product = {count(query) / rows, queries, keys, dimension(query, 1)};
 }
 
 /// A decomposition, or a solution with it, meets each element of a matrix once for each of its

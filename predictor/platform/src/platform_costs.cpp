@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "et_schema/model/open_comms.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/sparse_content.h"
 #include "et_schema/operator_times/operator_times.h"
@@ -54,6 +55,43 @@ std::vector<TensorLayout> layouts(const Program& program,
     all.push_back(std::move(layout));
   }
   return all;
+}
+
+/// An operator of another library counts as the operator of ATen that does about the same work.
+void count_as_mapped(const Program& program, const Instruction& instruction, OperatorCall& call) {
+  if (!instruction.schema || call.name.starts_with("aten::")) {
+    return;
+  }
+  const std::string& schema = program.schemas[*instruction.schema];
+  const et_schema::MapMatch match = et_schema::operator_map().find(schema);
+  if (!match.call || match.call->row->like.empty()) {
+    return;
+  }
+  std::vector<et_schema::Argument> read;
+  for (const std::size_t argument : match.call->like_arguments()) {
+    if (argument < instruction.args.size()) {
+      read.push_back(instruction.args[argument]);
+    }
+  }
+  std::vector<et_schema::Argument> written;
+  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+    if (et_schema::argument_is_written(schema, i)) {
+      written.push_back(instruction.args[i]);
+    }
+  }
+  call.name = match.call->row->like;
+  call.overload.clear();
+  call.inputs = layouts(program, read);
+  if (call.outputs.empty()) {
+    call.outputs = layouts(program, written);
+  }
+  // A cache of keys has pages, of which a call reads those that its content names.
+  const auto is_cache = [&](const TensorLayout& layout) {
+    return layout.sizes.size() > call.inputs.front().sizes.size();
+  };
+  if (family_of(call.name) == Family::kAttention && !call.inputs.empty()) {
+    std::erase_if(call.inputs, is_cache);
+  }
 }
 
 std::optional<et_schema::SlotId> slot_of(const Instruction& instruction, std::size_t argument) {
@@ -154,6 +192,7 @@ OperatorCall call_of(const Program& program, const Instruction& instruction) {
   }
   call.inputs = layouts(program, instruction.args);
   call.outputs = layouts(program, instruction.results);
+  count_as_mapped(program, instruction, call);
   const std::optional<std::int64_t> rows = distinct_rows(program, instruction, 1);
   std::optional<OperatorCall> update = rows ? sparse_update(call, rows) : std::nullopt;
   return update ? *std::move(update) : call;

@@ -8,15 +8,18 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/model/schema_text.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/find_substitute.h"
+#include "replayer/substitutes/mapped.h"
 #include "replayer/substitutes/substitutes.h"
 #include "replayer/values/assumed_content.h"
 
@@ -29,9 +32,9 @@ using et_schema::NamedCount;
 using et_schema::Program;
 using et_schema::SlotId;
 
-Decision by_substitute(Substitute substitute) {
+Decision by_substitute(Substitute substitute, bool is_mapped = false) {
   const bool is_stub = substitute.rung == Rung::kStubbed;
-  return {How::kSubstitute, substitute.by, is_stub,
+  return {How::kSubstitute, substitute.by, is_stub, is_mapped,
           std::make_shared<const Substitute>(std::move(substitute))};
 }
 
@@ -260,13 +263,35 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
   if (result.match) {
     return {How::kDirect, "", false};
   }
+  return decide_stand_in(instruction, std::move(result.reason));
+}
+
+Decision Decisions::decide_stand_in(const Instruction& instruction, std::string otherwise) const {
   if (auto substitute = find_substitute(program_, instruction, options_.device)) {
     return by_substitute(*std::move(substitute));
+  }
+  const bool has_body = et_schema::body_makes_results(program_, instruction);
+  const std::string schema = schema_text(program_, instruction);
+  if (et_schema::operator_map().find_name(instruction.name) != nullptr &&
+      !(has_body && body_is_replayed(instruction))) {
+    auto mapped = find_mapped(schema, options_.device);
+    if (auto* substitute = std::get_if<Substitute>(&mapped)) {
+      return by_substitute(std::move(*substitute), /*is_mapped=*/true);
+    }
+    otherwise += "; " + std::get<std::string>(mapped);
   }
   if (has_body) {
     return {How::kBody, "", false};
   }
-  return {How::kDropped, std::move(result.reason), false};
+  return {How::kDropped, std::move(otherwise), false};
+}
+
+bool Decisions::body_is_replayed(const Instruction& instruction) const {
+  return std::ranges::all_of(instruction.body, [&](const Instruction& inner) {
+    const Decision decision = decide(inner);
+    return decision.how == How::kBody ? body_is_replayed(inner)
+                                      : badness(decision) <= badness({How::kSubstitute, "", false});
+  });
 }
 
 const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
@@ -292,8 +317,9 @@ const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
 bool Decisions::step_down(const Instruction& instruction) {
   const How how = of(instruction).how;
   if (instruction.kind == InstructionKind::kOp && how == How::kDirect) {
-    if (auto substitute = find_substitute(program_, instruction, options_.device)) {
-      made_[&instruction] = by_substitute(*std::move(substitute));
+    Decision decision = decide_stand_in(instruction, "");
+    if (decision.how != How::kDropped) {
+      made_[&instruction] = std::move(decision);
       return true;
     }
   }

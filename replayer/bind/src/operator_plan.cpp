@@ -104,7 +104,7 @@ const c10::FunctionSchema* OperatorPlanner::recorded_schema(const std::string& t
   auto [found, added] = schemas_.try_emplace(text);
   if (added) {
     try {
-      found->second = torch::jit::parseSchema(text);
+      found->second = torch::jit::parseSchema(et_schema::readable_schema(text));
     } catch (const c10::Error&) {
       found->second.reset();
     }

@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
+#include <torch/csrc/jit/frontend/function_schema_parser.h>
 
 #include <algorithm>
 #include <span>
@@ -21,6 +22,7 @@
 #include "replayer/dispatch/layout.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/find_substitute.h"
+#include "replayer/substitutes/mapped.h"
 
 namespace understudy::replayer {
 namespace {
@@ -254,7 +256,8 @@ class Trial {
     const MatchResult found =
         match_operator(parse_recorded_schema(schema_text(program_, instruction_)), arguments_);
     if (!found.match) {
-      return unknown(found.reason);
+      std::optional<CallResults> mapped = mapped_results();
+      return mapped ? *std::move(mapped) : unknown(found.reason);
     }
     const c10::OperatorHandle& handle = found.match->handle;
     et_schema::refuse_operator(c10::toString(handle.schema()), instruction_, {});
@@ -278,6 +281,26 @@ class Trial {
   }
 
  private:
+  /// Of another library's operator, by the operator map.
+  std::optional<CallResults> mapped_results() {
+    const std::string text = schema_text(program_, instruction_);
+    auto mapped = find_mapped(text, kNoMemory);
+    auto* const substitute = std::get_if<Substitute>(&mapped);
+    if (substitute == nullptr) {
+      return std::nullopt;
+    }
+    const c10::FunctionSchema schema = torch::jit::parseSchema(et_schema::readable_schema(text));
+    et_schema::Losses losses;
+    const BoxContext context{kNoMemory, instruction_.name, &losses};
+    const std::vector<at::Tensor> given(inputs_.all().begin(), inputs_.all().end());
+    torch::jit::Stack stack;
+    for (std::size_t i = 0; i < arguments_.size() && i < schema.arguments().size(); ++i) {
+      stack.push_back(boxed(plan_argument(arguments_[i], schema.arguments()[i], context), inputs_));
+    }
+    substitute->call(stack);
+    return describe_results(stack, given);
+  }
+
   /// as_strided() and its like are told where in the storage to begin.
   void mark_absolute(const OperatorMatch& match, CallResults& results) const {
     const auto& arguments = match.handle.schema().arguments();

@@ -257,7 +257,8 @@ void Trial::step_down(const Step& step, const std::exception& failure) {
   if (decisions_.step_down(instruction)) {
     return;
   }
-  if (!continue_on_error_) {
+  // A row of the operator map may say of a call that it is none of its kind.
+  if (!continue_on_error_ && !decisions_.of(instruction).mapped) {
     throw step_error(decisions_.program(), step, failure);
   }
   decisions_.drop(instruction, "it failed: " + cause_of(failure));

@@ -24,6 +24,7 @@ understudy_test(readers_test
     model/losses_test.cpp
     model/op_class_test.cpp
     model/operator_facts_test.cpp
+    model/operator_map_test.cpp
     model/operator_trust_test.cpp
     model/public_operators_test.cpp
     reader_texts.cpp

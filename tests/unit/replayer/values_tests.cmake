@@ -19,6 +19,7 @@ set_source_files_properties(values/emitted_tables_test.cpp PROPERTIES COMPILE_DE
 understudy_test(replayer_substitutes_test ALONE
   SOURCES
     substitute_call.cpp
+    substitutes/mapped_test.cpp
     substitutes/substitute_attention_test.cpp
     substitutes/substitute_convolution_test.cpp
     substitutes/substitute_cudnn_rnn_test.cpp

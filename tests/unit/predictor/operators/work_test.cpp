@@ -66,6 +66,19 @@ TEST(Work, AttentionTakesTwoProducts) {
   EXPECT_EQ(work.flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
 }
 
+TEST(Work, AttentionsKernelsTakeSequencesFirst) {
+  const std::string flash = "aten::_flash_attention_forward";
+  const Work work =
+      work_of(call(flash, {"float32[2,10,4,8]", "float32[2,20,4,8]", "float32[2,20,4,8]"},
+                   {"float32[2,10,4,8]"}));
+  EXPECT_EQ(work.flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
+  const Work packed =
+      work_of(call(flash, {"float32[20,4,8]", "float32[40,4,8]", "float32[40,4,8]", "int32[3]"},
+                   {"float32[20,4,8]"}));
+  EXPECT_EQ(packed.product, work.product);
+  EXPECT_EQ(packed.flops, work.flops);
+}
+
 TEST(Work, DecompositionsAreCubic) {
   const Work work = work_of(
       call("aten::linalg_cholesky_ex", {"float32[4,10,10]"}, {"float32[4,10,10]", "int32[4]"}));

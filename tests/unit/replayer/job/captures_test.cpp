@@ -13,7 +13,8 @@
 namespace understudy::replayer {
 namespace {
 
-void expect_whole(const std::string& name) {
+/// Returns what the report says of coverage.
+et_schema::Coverage expect_whole(const std::string& name) {
   const std::string file = std::string(UNDERSTUDY_CAPTURES) + "/" + name + ".json.gz";
   const et_schema::Bench bench = generator::generate(et_schema::read_traces({file}), {});
   const auto backend = backends::make_single_backend({});
@@ -24,7 +25,8 @@ void expect_whole(const std::string& name) {
   try {
     run = replay_rank(bench, 0, *backend, options);
   } catch (const et_schema::Error& error) {
-    FAIL() << et_schema::to_text(error);
+    ADD_FAILURE() << et_schema::to_text(error);
+    return {};
   }
   EXPECT_EQ(run.report.coverage.count, 1.0);
   EXPECT_GT(run.report.coverage.selected, 0U);
@@ -33,6 +35,7 @@ void expect_whole(const std::string& name) {
   EXPECT_EQ(run.report.values.inf, 0U);
   EXPECT_EQ(run.report.values.subnormal, 0U);
   EXPECT_EQ(run.report.iteration_ms.samples.size(), 20U);
+  return run.report.coverage;
 }
 
 /// Small traces of what is hard about replay, captured on the CPU: see tests/captures/README.md.
@@ -52,6 +55,26 @@ INSTANTIATE_TEST_SUITE_P(
                       "per_example", "sdpa", "second_order", "sparse_grad", "speech_ctc",
                       "tangents", "translation", "wrapped_number"),
     [](const auto& capture) { return std::string(capture.param); });
+
+/// None of their libraries is there.
+TEST(CustomOperators, AreReplayedByTheOperatorMap) {
+  std::vector<std::string> replayed;
+  for (const et_schema::NamedCount& row : expect_whole("custom_operators").substituted) {
+    replayed.push_back(row.name + " by " + row.note.substr(0, row.note.find(" (")));
+  }
+  const std::vector<std::string> expected = {
+      "_C::fused_add_rms_norm by the operator map: aten::rms_norm",
+      "_C::rms_norm by the operator map: aten::rms_norm",
+      "_C::rotary_embedding by the operator map: aten::mul",
+      "_C::silu_and_mul by the operator map: aten::mul",
+      "_C_cache_ops::reshape_and_cache_flash by the operator map: aten::index_put_",
+      "_moe_C::moe_sum by the operator map: aten::sum",
+      "_moe_C::topk_softmax by the operator map: aten::topk",
+      "_vllm_fa2_C::varlen_fwd by the operator map, approximately: aten::_flash_attention_forward",
+      "flash_attn::_flash_attn_forward by the operator map: aten::_flash_attention_forward",
+      "sgl_kernel::gemma_rmsnorm by the operator map: aten::rms_norm"};
+  EXPECT_EQ(replayed, expected);
+}
 
 /// All captures of a folder, by name without the folder.
 std::vector<std::string> captures_in(const std::string& folder) {

@@ -95,14 +95,17 @@ struct ArgumentFact {
 class ArgumentFacts {
  public:
   constexpr ArgumentFacts() = default;
-  constexpr ArgumentFacts(std::initializer_list<ArgumentFact> facts) : count_(facts.size()) {
+  constexpr ArgumentFacts(std::initializer_list<ArgumentFact> facts)
+      : ArgumentFacts(std::span(facts.begin(), facts.size())) {}
+  constexpr explicit ArgumentFacts(std::span<const ArgumentFact> facts) : count_(facts.size()) {
     std::ranges::copy(facts, facts_.begin());
   }
   [[nodiscard]] constexpr const ArgumentFact* begin() const { return facts_.data(); }
   [[nodiscard]] constexpr const ArgumentFact* end() const { return facts_.data() + count_; }
 
- private:
   static constexpr std::size_t kMost = 11;
+
+ private:
   std::array<ArgumentFact, kMost> facts_{};
   std::size_t count_ = 0;
 };

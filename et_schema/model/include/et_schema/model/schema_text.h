@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,10 @@ struct SchemaArgument {
 [[nodiscard]] std::vector<SchemaArgument> arguments_of(std::string_view schema);
 /// What stands behind the arrow: "Tensor(a!)", "(Tensor output, Tensor total_weight)".
 [[nodiscard]] std::string_view returns_of(std::string_view schema);
+
+/// LibTorch prints the alias mark of "Tensor! out", which has no name, so that it cannot read it
+/// again: "Tensor($0! -> ) out". This is the schema as it was written.
+[[nodiscard]] std::string readable_schema(std::string_view schema);
 
 /// Names of the schema's arguments in order, read tolerantly from the text:
 /// "aten::sum.dim_IntList(Tensor self, int[1]? dim, *, ScalarType? dtype=None)" → self, dim, dtype.

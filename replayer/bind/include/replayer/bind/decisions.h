@@ -32,6 +32,7 @@ struct Decision {
   How how = How::kUncounted;
   std::string note;      ///< kSubstitute: by what; kDropped, kNotApplicable: why
   bool stubbed = false;  ///< kSubstitute that is a stub
+  bool mapped = false;   ///< kSubstitute by the operator map
   std::shared_ptr<const Substitute> substitute = {};  ///< of kSubstitute
 };
 
@@ -78,6 +79,13 @@ class Decisions {
   /// Decides on the operator's stand-in, or on none.
   [[nodiscard]] Decision decide_substitute(const et_schema::Instruction& instruction,
                                            std::string otherwise) const;
+  /// What stands in for an operator that is not called: a substitute of ours, what was recorded
+  /// below it if that computes its results, or the operator map. Not kDirect, kDropped if none
+  /// does.
+  [[nodiscard]] Decision decide_stand_in(const et_schema::Instruction& instruction,
+                                         std::string otherwise) const;
+  /// Whether all operators below it are replayed, by themselves or by what does the same work.
+  [[nodiscard]] bool body_is_replayed(const et_schema::Instruction& instruction) const;
   [[nodiscard]] bool has_unknown_dtype(const et_schema::Instruction& instruction) const;
   /// Why an operator of a stranger's benchmark is not called; empty if it may be called. Throws
   /// Error (bad input) if it does more than compute.

@@ -1,0 +1,176 @@
+#include "et_schema/model/operator_map.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "et_schema/model/schema_text.h"
+#include "et_schema/support/read_file.h"
+#include "known_operators.h"
+
+namespace understudy::et_schema {
+namespace {
+
+/// Whether the text is the pattern, in which "*" stands for any characters.
+bool matches(std::string_view pattern, std::string_view text) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return pattern == text;
+  }
+  if (!text.starts_with(pattern.substr(0, star))) {
+    return false;
+  }
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t begin = star; begin <= text.size(); ++begin) {
+    if (matches(rest, text.substr(begin))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool row_names(const MapRow& row, std::string_view op) {
+  return std::ranges::any_of(row.operators,
+                             [&](const std::string& pattern) { return matches(pattern, op); });
+}
+
+/// "SymInt[2]?" → "int": lists and optional values of a type are the same to a row as far as it
+/// says nothing else.
+std::string_view base_of(std::string_view type) {
+  const std::string_view base = type.substr(0, type.find_first_of("([?!"));
+  return base == "SymInt"     ? "int"
+         : base == "SymFloat" ? "float"
+         : base == "SymBool"  ? "bool"
+                              : base;
+}
+
+bool is_list(std::string_view type) {
+  return type.find('[') != std::string_view::npos;
+}
+
+/// Whether a value of the recorded type can be given to a parameter.
+bool can_be_given(std::string_view recorded, std::string_view wanted) {
+  const std::string_view from = base_of(recorded);
+  const std::string_view to = base_of(wanted);
+  const bool is_same = from == to || (from == "int" && to == "float") ||
+                       (from == "Scalar" && (to == "float" || to == "int")) ||
+                       (to == "int" && (from == "ScalarType" || from == "Layout"));
+  return is_same && is_list(recorded) == is_list(wanted);
+}
+
+/// Of the process; made when it is first used.
+OperatorMap& map_of_process() {
+  static OperatorMap map = [] {
+    OperatorMap built_in;
+    built_in.add_rows(kKnownOperators, "");
+    return built_in;
+  }();
+  return map;
+}
+
+}  // namespace
+
+MapMatch match_row(const MapRow& row, std::string_view schema) {
+  const std::vector<SchemaArgument> recorded = arguments_of(schema);
+  const auto refused = [&](const std::string& why) {
+    return MapMatch{std::nullopt, fmt::format("{} {}", row.place(), why)};
+  };
+  MappedCall call{&row, {}};
+  std::vector<bool> is_taken(recorded.size(), false);
+  for (const MapParameter& parameter : row.takes) {
+    const auto found = std::ranges::find_first_of(recorded, parameter.names, {},
+                                                  [](const SchemaArgument& a) { return a.name; });
+    if (found == recorded.end()) {
+      if (!parameter.is_optional()) {
+        return refused(
+            fmt::format("takes an argument {}, which it lacks", fmt::join(parameter.names, "|")));
+      }
+      call.arguments.emplace_back();
+      continue;
+    }
+    if (!can_be_given(found->type, parameter.type)) {
+      return refused(
+          fmt::format("takes {} as {}, and it is {}", found->name, parameter.type, found->type));
+    }
+    const auto place = static_cast<std::size_t>(found - recorded.begin());
+    is_taken[place] = true;
+    call.arguments.emplace_back(place);
+  }
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    if (!is_taken[i] && !row.ignores.contains(recorded[i].name)) {
+      return refused(fmt::format("neither takes nor ignores its argument {}", recorded[i].name));
+    }
+  }
+  return {std::move(call), ""};
+}
+
+std::string MapRow::by() const {
+  const std::string what = like.empty() ? "a function" : like;
+  return approximate.empty()
+             ? "the operator map: " + what
+             : fmt::format("the operator map, approximately: {} ({})", what, approximate);
+}
+
+std::string MapRow::place() const {
+  return fmt::format("row {} of {}", number, file.empty() ? "the built-in operator map" : file);
+}
+
+std::vector<std::size_t> MappedCall::like_arguments() const {
+  std::vector<std::size_t> found;
+  for (const std::string& name : row->like_tensors) {
+    for (std::size_t i = 0; i < row->takes.size(); ++i) {
+      if (row->takes[i].names.front() == name && arguments[i]) {
+        found.push_back(*arguments[i]);
+      }
+    }
+  }
+  return found;
+}
+
+MapMatch OperatorMap::find(std::string_view schema) const {
+  const std::string_view op = without_overload(operator_name(schema));
+  MapMatch first;
+  for (const MapRow& row : rows_) {
+    if (!row_names(row, op)) {
+      continue;
+    }
+    MapMatch found = match_row(row, schema);
+    if (found.call) {
+      return found;
+    }
+    if (first.why_not.empty()) {
+      first = std::move(found);
+    }
+  }
+  return first;
+}
+
+const MapRow* OperatorMap::find_name(std::string_view op) const {
+  const std::string_view name = without_overload(op);
+  const auto row = std::ranges::find_if(
+      rows_, [&](const MapRow& candidate) { return row_names(candidate, name); });
+  return row == rows_.end() ? nullptr : &*row;
+}
+
+std::vector<std::string_view> OperatorMap::schemas_of(std::string_view op) const {
+  std::vector<std::string_view> schemas;
+  for (const MapRow& row : rows_) {
+    for (const std::string& schema : row.schemas) {
+      if (without_overload(operator_name(schema)) == op) {
+        schemas.push_back(schema);
+      }
+    }
+  }
+  return schemas;
+}
+
+const OperatorMap& operator_map() {
+  return map_of_process();
+}
+
+void use_operator_map(const std::string& file) {
+  map_of_process().add_rows(read_file(file, process_limits()), file);
+}
+
+}  // namespace understudy::et_schema
