@@ -11,14 +11,35 @@ function(understudy_see_inside target visibility library)
   target_include_directories(${target} ${visibility} ${folders})
 endfunction()
 
-# understudy_test(NAME [ALONE] SOURCES c… [LIBS target…] [INCLUDES dir…] [ROOMS library] [SHARDS SUITE=N…])
+# The optimiser is a third of the compile time of tests, and spares them little.
+set(_test_options $<$<CONFIG:RelWithDebInfo>:-Og>)
+
+# understudy_test_headers(NAME LIBRARY HEADERS h…): a precompiled header for test programs that link LIBRARY. What uses it
+# must be compiled as it is: with the same macros, as a program's code.
+function(understudy_test_headers name library)
+  file(CONFIGURE OUTPUT "${name}.cpp" CONTENT "")
+  add_library(${name} STATIC "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+  target_link_libraries(${name} PRIVATE understudy_options ${library} GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIE ${_test_options})
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
+
+# understudy_use_test_headers(TARGET NAME)
+function(understudy_use_test_headers target name)
+  target_precompile_headers(${target} REUSE_FROM ${name})
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
+
+# understudy_test(NAME [ALONE] SOURCES c… [LIBS target…] [INCLUDES dir…] [ROOMS library] [HEADERS target] [SHARDS SUITE=N…])
 # A GoogleTest program; each suite in it becomes a test of CTest, NAME.SUITE, which runs in a process of
 # its own (loading LibTorch takes a second: a process a test would be most of the time). Suites that
 # take long are split in N parts. A program without a test does not build. The samples' folder and the
 # programs' folder are there as UNDERSTUDY_SAMPLES and UNDERSTUDY_BIN. ALONE: its sources
-# share names, and are compiled one at a time in every build.
+# share names, and are compiled one at a time in every build. HEADERS: the precompiled header that it uses.
 function(understudy_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE" "ROOMS" "SOURCES;LIBS;INCLUDES;SHARDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALONE" "ROOMS;HEADERS" "SOURCES;LIBS;INCLUDES;SHARDS")
   add_executable(${name} ${arg_SOURCES})
   if(arg_ROOMS)
     understudy_see_inside(${name} PRIVATE ${arg_ROOMS})
@@ -26,8 +47,10 @@ function(understudy_test name)
   target_link_libraries(${name} PRIVATE understudy_options ${arg_LIBS} GTest::gtest_main)
   target_include_directories(${name} PRIVATE
     "${CMAKE_CURRENT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests/include" ${arg_INCLUDES})
-  # The optimiser is a third of the compile time of tests, and spares them little.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
+  target_compile_options(${name} PRIVATE ${_test_options})
+  if(arg_HEADERS)
+    understudy_use_test_headers(${name} ${arg_HEADERS})
+  endif()
   if(arg_ALONE)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()

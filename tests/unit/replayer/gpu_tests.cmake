@@ -13,6 +13,7 @@ understudy_test(gpu_test ALONE
     fake_device.cpp
     memory/memory_limit_test.cpp
     values/values_device_test.cpp
+  HEADERS understudy_torch_test_headers
   LIBS understudy::replayer
   ROOMS replayer)
 target_compile_definitions(gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
@@ -46,6 +47,7 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
     -Wl,-soname,libcudart.so.13 "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/played_cuda/runtime.map")
   understudy_test(played_gpu_test ALONE
     SOURCES device/played_gpu_test.cpp device/played_kernels_test.cpp
+    HEADERS understudy_torch_test_headers
     LIBS -Wl,--no-as-needed understudy_played_runtime understudy_played_driver understudy_played_blas
          understudy::generator understudy::replayer
     ROOMS replayer)

@@ -8,13 +8,15 @@ understudy_test(replayer_values_test ALONE
     values/values_reuse_test.cpp
     values/values_sparse_test.cpp
     values/values_test.cpp
+  HEADERS understudy_torch_test_headers
   LIBS understudy::replayer)
 target_compile_definitions(replayer_values_test PRIVATE
   UNDERSTUDY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/unit/data")
 # Headers that go with emitted projects, which have rules of their own.
 target_include_directories(replayer_values_test SYSTEM PRIVATE "${PROJECT_SOURCE_DIR}/emitter/runtime")
 # As the projects are compiled: what an observer sees of LibTorch's calls depends on it.
-set_source_files_properties(values/emitted_tables_test.cpp PROPERTIES COMPILE_DEFINITIONS NDEBUG)
+set_source_files_properties(values/emitted_tables_test.cpp PROPERTIES COMPILE_DEFINITIONS NDEBUG
+  SKIP_PRECOMPILE_HEADERS ON)
 
 understudy_test(replayer_substitutes_test ALONE
   SOURCES
@@ -28,6 +30,7 @@ understudy_test(replayer_substitutes_test ALONE
     substitutes/substitute_normalization_test.cpp
     substitutes/substitute_other_test.cpp
     substitutes/substitute_recurrent_test.cpp
+  HEADERS understudy_torch_test_headers
   LIBS understudy::replayer)
 
 add_library(understudy_test_twice MODULE op_library_twice.cpp)
@@ -38,6 +41,7 @@ set_target_properties(understudy_test_twice understudy_test_undefined PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}")
 understudy_test(replayer_op_library_test
   SOURCES dispatch/op_library_test.cpp
+  HEADERS understudy_torch_test_headers
   LIBS understudy::replayer)
 add_dependencies(replayer_op_library_test understudy_test_twice understudy_test_undefined)
 target_compile_definitions(replayer_op_library_test PRIVATE
