@@ -1,6 +1,8 @@
 #include "reductions.h"
 
 #include <algorithm>
+#include <functional>
+#include <type_traits>
 
 #include "et_schema/support/assert.h"
 #include "half.h"
@@ -12,29 +14,13 @@ using et_schema::DType;
 
 namespace {
 
-constexpr std::int64_t kPartsOfComplex = 2;
-
-struct Sum {
-  static float combine(float a, float b) { return a + b; }
-};
-struct Product {
-  static float combine(float a, float b) { return a * b; }
-};
-struct Minimum {
-  static float combine(float a, float b) { return std::min(a, b); }
-};
-struct Maximum {
-  static float combine(float a, float b) { return std::max(a, b); }
-};
-
-template <typename Half, typename Operation>
+template <typename Half, auto kCombine>
 // NOLINTNEXTLINE(readability-non-const-parameter): MPI's signature
 void reduce_halves(void* in, void* in_out, int* length, MPI_Datatype* /*type*/) {
   const auto* from = static_cast<const std::uint16_t*>(in);
   auto* into = static_cast<std::uint16_t*>(in_out);
   for (int i = 0; i < *length; ++i) {
-    into[i] =
-        Half::from_float(Operation::combine(Half::to_float(into[i]), Half::to_float(from[i])));
+    into[i] = Half::from_float(kCombine(Half::to_float(into[i]), Half::to_float(from[i])));
   }
 }
 
@@ -43,55 +29,73 @@ template <typename Half>
   switch (op) {
     case ReduceOp::kSum:
     case ReduceOp::kAvg:
-      return &reduce_halves<Half, Sum>;
+      return &reduce_halves<Half, std::plus<float>{}>;
     case ReduceOp::kProduct:
-      return &reduce_halves<Half, Product>;
+      return &reduce_halves<Half, std::multiplies<float>{}>;
     case ReduceOp::kMin:
-      return &reduce_halves<Half, Minimum>;
+      return &reduce_halves<Half, std::ranges::min>;
     case ReduceOp::kMax:
-      return &reduce_halves<Half, Maximum>;
+      return &reduce_halves<Half, std::ranges::max>;
     default:
       return nullptr;
   }
 }
 
-[[nodiscard]] bool is_half(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kComplexFloat16;
+/// Divides integers as 64-bit ones, because a narrow type may not hold the number of ranks.
+template <typename Number>
+void divide_numbers(void* data, std::int64_t count, int ranks) {
+  using Wide =
+      std::conditional_t<std::is_integral_v<Number>,
+                         std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>,
+                         Number>;
+  auto* numbers = static_cast<Number*>(data);
+  std::for_each(numbers, numbers + count, [divisor = static_cast<Wide>(ranks)](Number& x) {
+    x = static_cast<Number>(x / divisor);
+  });
 }
 
-[[nodiscard]] MPI_Datatype mpi_type(DType dtype) {
-  switch (dtype) {
-    case DType::kUInt8:
-    case DType::kBool:
-      return MPI_UINT8_T;
-    case DType::kInt8:
-      return MPI_INT8_T;
-    case DType::kInt16:
-      return MPI_INT16_T;
-    case DType::kInt32:
-      return MPI_INT32_T;
-    case DType::kInt64:
-      return MPI_INT64_T;
-    case DType::kUInt16:
-    case DType::kFloat16:
-    case DType::kBFloat16:
-    case DType::kComplexFloat16:
-      return MPI_UINT16_T;
-    case DType::kUInt32:
-      return MPI_UINT32_T;
-    case DType::kUInt64:
-      return MPI_UINT64_T;
-    case DType::kFloat32:
-      return MPI_FLOAT;
-    case DType::kFloat64:
-      return MPI_DOUBLE;
-    case DType::kComplexFloat32:
-      return MPI_C_FLOAT_COMPLEX;
-    case DType::kComplexFloat64:
-      return MPI_C_DOUBLE_COMPLEX;
-    default:
-      return MPI_DATATYPE_NULL;
-  }
+template <typename Half>
+void divide_halves(void* data, std::int64_t count, int ranks) {
+  auto* halves = static_cast<std::uint16_t*>(data);
+  std::for_each(halves, halves + count, [divisor = static_cast<float>(ranks)](std::uint16_t& x) {
+    x = Half::from_float(Half::to_float(x) / divisor);
+  });
+}
+
+/// How MPI and divide() see an element type.
+struct ElementType {
+  DType dtype;
+  MPI_Datatype type;
+  std::int64_t numbers;  ///< in an element
+  void (*divide)(void* data, std::int64_t numbers, int ranks);
+};
+
+[[nodiscard]] const ElementType& element_type(DType dtype) {
+  static const ElementType kTypes[] = {
+      {DType::kBool, MPI_UINT8_T, 1, nullptr},
+      {DType::kUInt8, MPI_UINT8_T, 1, divide_numbers<std::uint8_t>},
+      {DType::kInt8, MPI_INT8_T, 1, divide_numbers<std::int8_t>},
+      {DType::kInt16, MPI_INT16_T, 1, divide_numbers<std::int16_t>},
+      {DType::kInt32, MPI_INT32_T, 1, divide_numbers<std::int32_t>},
+      {DType::kInt64, MPI_INT64_T, 1, divide_numbers<std::int64_t>},
+      {DType::kUInt16, MPI_UINT16_T, 1, divide_numbers<std::uint16_t>},
+      {DType::kUInt32, MPI_UINT32_T, 1, divide_numbers<std::uint32_t>},
+      {DType::kUInt64, MPI_UINT64_T, 1, divide_numbers<std::uint64_t>},
+      {DType::kFloat32, MPI_FLOAT, 1, divide_numbers<float>},
+      {DType::kFloat64, MPI_DOUBLE, 1, divide_numbers<double>},
+      {DType::kComplexFloat32, MPI_C_FLOAT_COMPLEX, 2, divide_numbers<float>},
+      {DType::kComplexFloat64, MPI_C_DOUBLE_COMPLEX, 2, divide_numbers<double>},
+      {DType::kFloat16, MPI_UINT16_T, 1, divide_halves<Float16>},
+      {DType::kBFloat16, MPI_UINT16_T, 1, divide_halves<BFloat16>},
+      {DType::kComplexFloat16, MPI_UINT16_T, 2, divide_halves<Float16>},
+  };
+  const auto* found = std::ranges::find(kTypes, dtype, &ElementType::dtype);
+  UNDERSTUDY_ASSERT(found != std::end(kTypes));
+  return *found;
+}
+
+[[nodiscard]] bool is_half(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kComplexFloat16;
 }
 
 // Bool is 0 or 1 in a byte, so "or" is the maximum, and "and" the minimum.
@@ -129,28 +133,6 @@ template <typename Half>
   return MPI_OP_NULL;
 }
 
-/// Divides integers as 64-bit ones, because a narrow type may not hold the number of ranks.
-template <typename Number>
-void divide_numbers(const Buffer& buffer, int ranks, std::int64_t per_element = 1) {
-  using Wide =
-      std::conditional_t<std::is_integral_v<Number>,
-                         std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>,
-                         Number>;
-  auto* numbers = static_cast<Number*>(buffer.data);
-  std::for_each(
-      numbers, numbers + buffer.count * per_element,
-      [divisor = static_cast<Wide>(ranks)](Number& x) { x = static_cast<Number>(x / divisor); });
-}
-
-template <typename Half>
-void divide_halves(const Buffer& buffer, int ranks, std::int64_t per_element = 1) {
-  auto* halves = static_cast<std::uint16_t*>(buffer.data);
-  std::for_each(halves, halves + buffer.count * per_element,
-                [divisor = static_cast<float>(ranks)](std::uint16_t& x) {
-                  x = Half::from_float(Half::to_float(x) / divisor);
-                });
-}
-
 }  // namespace
 
 Reductions::~Reductions() {
@@ -160,16 +142,11 @@ Reductions::~Reductions() {
 }
 
 ReductionType Reductions::get(DType dtype, ReduceOp op) {
-  ReductionType result;
-  result.type = mpi_type(dtype);
-  UNDERSTUDY_ASSERT(result.type != MPI_DATATYPE_NULL);
-  result.per_element = dtype == DType::kComplexFloat16 ? kPartsOfComplex : 1;
+  const ElementType& element = element_type(dtype);
   if (is_half(dtype)) {
-    result.op = half_op(dtype, op);
-  } else {
-    result.op = dtype == DType::kBool ? bool_op(op) : number_op(op);
+    return {element.type, half_op(dtype, op), element.numbers};
   }
-  return result;
+  return {element.type, dtype == DType::kBool ? bool_op(op) : number_op(op), 1};
 }
 
 MPI_Op Reductions::half_op(DType dtype, ReduceOp op) {
@@ -198,39 +175,10 @@ void Reductions::reduce_local(const Buffer& into, const void* from, ReduceOp op)
 }
 
 void Reductions::divide(const Buffer& buffer, int ranks) {
-  switch (buffer.dtype) {
-    case DType::kUInt8:
-      return divide_numbers<std::uint8_t>(buffer, ranks);
-    case DType::kInt8:
-      return divide_numbers<std::int8_t>(buffer, ranks);
-    case DType::kInt16:
-      return divide_numbers<std::int16_t>(buffer, ranks);
-    case DType::kInt32:
-      return divide_numbers<std::int32_t>(buffer, ranks);
-    case DType::kInt64:
-      return divide_numbers<std::int64_t>(buffer, ranks);
-    case DType::kUInt16:
-      return divide_numbers<std::uint16_t>(buffer, ranks);
-    case DType::kUInt32:
-      return divide_numbers<std::uint32_t>(buffer, ranks);
-    case DType::kUInt64:
-      return divide_numbers<std::uint64_t>(buffer, ranks);
-    case DType::kFloat32:
-      return divide_numbers<float>(buffer, ranks);
-    case DType::kFloat64:
-      return divide_numbers<double>(buffer, ranks);
-    case DType::kComplexFloat32:
-      return divide_numbers<float>(buffer, ranks, kPartsOfComplex);
-    case DType::kComplexFloat64:
-      return divide_numbers<double>(buffer, ranks, kPartsOfComplex);
-    case DType::kFloat16:
-      return divide_halves<Float16>(buffer, ranks);
-    case DType::kComplexFloat16:
-      return divide_halves<Float16>(buffer, ranks, kPartsOfComplex);
-    case DType::kBFloat16:
-      return divide_halves<BFloat16>(buffer, ranks);
-    default:
-      UNDERSTUDY_ASSERT(buffer.count == 0);
+  if (buffer.count > 0) {
+    const ElementType& element = element_type(buffer.dtype);
+    UNDERSTUDY_ASSERT(element.divide != nullptr);
+    element.divide(buffer.data, buffer.count * element.numbers, ranks);
   }
 }
 

@@ -21,10 +21,22 @@ class Schedule {
 
   void add(Step step) { steps_.push_back(std::move(step)); }
   /// Memory that lives as long as the schedule.
-  [[nodiscard]] std::byte* scratch(std::int64_t bytes);
+  [[nodiscard]] std::byte* scratch(std::int64_t bytes) {
+    return scratch_
+        .emplace_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)))
+        .get();
+  }
 
   /// Continues without waiting; true once all steps are complete. Throws what Requests throws.
-  [[nodiscard]] bool advance();
+  [[nodiscard]] bool advance() {
+    while (requests_.test()) {
+      if (next_ == steps_.size()) {
+        return true;
+      }
+      steps_[next_++](requests_);
+    }
+    return false;
+  }
 
  private:
   std::vector<Step> steps_;

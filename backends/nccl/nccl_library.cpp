@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "cannot_use.h"
@@ -165,18 +164,14 @@ std::string NcclLibrary::version() const {
 }
 
 NcclId NcclLibrary::make_id() const {
-  IdBytes id{};
+  NcclId id;
   check(get_id_(&id), "ncclGetUniqueId");
-  NcclId made;
-  std::copy_n(std::begin(id.bytes), kNcclIdBytes, made.bytes.begin());
-  return made;
+  return id;
 }
 
 NcclComm NcclLibrary::make_comm(const NcclId& id, int size, int rank) const {
-  IdBytes bytes{};
-  std::copy_n(id.bytes.begin(), kNcclIdBytes, std::begin(bytes.bytes));
   NcclComm comm = nullptr;
-  check(init_rank_(&comm, size, bytes, rank), "ncclCommInitRank");
+  check(init_rank_(&comm, size, id, rank), "ncclCommInitRank");
   return comm;
 }
 

@@ -13,7 +13,8 @@ namespace understudy::backends {
 using NcclComm = struct ncclComm*;
 
 constexpr std::size_t kNcclIdBytes = 128;
-/// What ranks find each other by: one makes it, all get its bytes.
+/// What ranks find each other by: one makes it, all get its bytes. Laid out as ncclUniqueId, which
+/// NCCL's functions take by value.
 struct NcclId {
   std::array<char, kNcclIdBytes> bytes{};
 };
@@ -82,17 +83,14 @@ class NcclLibrary {
 
  private:
   using Status = int;
-  struct IdBytes {             // by value, as the C interface takes it
-    char bytes[kNcclIdBytes];  // NOLINT(modernize-avoid-c-arrays)
-  };
 
   void check(Status status, const char* function) const;
 
   Status (*get_version_)(int*) = nullptr;
   const char* (*error_text_)(Status) = nullptr;
   const char* (*last_error_)(NcclComm) = nullptr;
-  Status (*get_id_)(IdBytes*) = nullptr;
-  Status (*init_rank_)(NcclComm*, int, IdBytes, int) = nullptr;
+  Status (*get_id_)(NcclId*) = nullptr;
+  Status (*init_rank_)(NcclComm*, int, NcclId, int) = nullptr;
   Status (*destroy_)(NcclComm) = nullptr;
   Status (*abort_)(NcclComm) = nullptr;
   Status (*async_error_)(NcclComm, Status*) = nullptr;

@@ -15,7 +15,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
-#include "predictor/operators/assumed_results.h"
+#include "predictor/operators/work.h"
 
 namespace understudy::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "comparer/run.h"
+#include "et_schema/kineto/nested_events.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 
@@ -16,17 +17,10 @@ namespace {
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
+using et_schema::Stretch;
+using et_schema::Stretches;
 
 constexpr double kNsPerMs = 1e6;
-
-struct Interval {
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-};
-
-Interval interval_of(const KinetoEvent& event) {
-  return {event.ts_ns, event.ts_ns + event.dur_ns};
-}
 
 /// Whether the event is an operator. Under cpu_op, Kineto also has the wrappers of autograd
 /// ("autograd::engine::evaluate_function: MulBackward0", "MulBackward0",
@@ -42,123 +36,63 @@ std::string class_of(std::string_view name) {
 }
 
 /// The steps in order of time; without marks, all operators together are one step.
-std::vector<Interval> steps_of(const Profile& profile) {
-  std::vector<Interval> steps;
-  std::optional<Interval> all;
+Stretches steps_of(const Profile& profile) {
+  Stretches steps;
+  std::optional<Stretch> all;
   for (const KinetoEvent& event : profile.events) {
-    const Interval interval = interval_of(event);
-    if (event.category == KinetoCategory::kUserAnnotation &&
-        event.name.starts_with("ProfilerStep#")) {
-      steps.push_back(interval);
+    const Stretch stretch = stretch_of(event);
+    if (is_profiler_step(event)) {
+      steps.push_back(stretch);
     } else if (is_operator(event)) {
-      all = all ? Interval{std::min(all->begin_ns, interval.begin_ns),
-                           std::max(all->end_ns, interval.end_ns)}
-                : interval;
+      all = all ? Stretch{std::min(all->start_ns, stretch.start_ns),
+                          std::max(all->end_ns, stretch.end_ns)}
+                : stretch;
     }
   }
   if (steps.empty() && all) {
     steps.push_back(*all);
   }
-  std::ranges::sort(steps, {}, &Interval::begin_ns);
+  std::ranges::sort(steps, {}, &Stretch::start_ns);
   return steps;
 }
 
-struct Call {
-  const KinetoEvent* event = nullptr;
-  std::vector<std::size_t> children;
-  std::optional<std::size_t> parent = {};
+struct Call : et_schema::NestedEvent {
+  std::vector<std::size_t> children = {};
   bool holds_known = false;    ///< it, or an operator below it, has one of the known names
   std::int64_t device_ns = 0;  ///< Σ duration of the device work that it and all below it launched
 };
 
-/// Assigns each device event to the innermost operator around its launch: correlation → call.
-void add_device_times(const Profile& profile, std::vector<Call>& calls) {
-  std::map<std::int64_t, const KinetoEvent*> launches;
-  for (const KinetoEvent& event : profile.events) {
-    if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
-      launches.try_emplace(event.correlation, &event);
+/// The operators' calls of all threads as trees; callers come before callees. A device's event is
+/// the innermost operator's around its launch.
+std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>& known) {
+  const std::vector<et_schema::NestedEvent> nested = nested_events(profile, is_operator);
+  std::vector<Call> calls;
+  for (const et_schema::NestedEvent& event : nested) {
+    calls.push_back({event});
+    if (event.parent) {
+      calls[*event.parent].children.push_back(calls.size() - 1);
     }
   }
-  const auto place = [](const KinetoEvent& event) {
-    return std::tuple(event.pid, event.tid, event.ts_ns);
-  };
+  const et_schema::Launches launches = launches_of(profile);
   for (const KinetoEvent& event : profile.events) {
     const auto launch = launches.find(is_device_work(event) ? event.correlation : 0);
-    if (launch == launches.end()) {
+    if (launch == launches.end() || launch->first == 0) {
       continue;
     }
-    const KinetoEvent& at = *launch->second;
-    const auto after = std::ranges::upper_bound(
-        calls, place(at), {}, [&place](const Call& call) { return place(*call.event); });
-    std::optional<std::size_t> around;
-    if (after != calls.begin()) {
-      around = static_cast<std::size_t>(after - calls.begin()) - 1;
-    }
-    const auto is_around = [&at](const KinetoEvent& call) {
-      return call.pid == at.pid && call.tid == at.tid && at.ts_ns < interval_of(call).end_ns;
-    };
-    while (around && !is_around(*calls[*around].event)) {
-      around = calls[*around].parent;
-    }
-    if (around) {
+    if (const auto around = innermost_around(nested, *launch->second)) {
       calls[*around].device_ns += std::max<std::int64_t>(event.dur_ns, 0);
     }
   }
   for (std::size_t i = calls.size(); i-- > 0;) {
-    if (calls[i].parent) {
-      calls[*calls[i].parent].device_ns += calls[i].device_ns;
-    }
-  }
-}
-
-/// The operators' calls of all threads as trees, by their intervals; callers come before callees.
-std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>& known) {
-  std::vector<Call> calls;
-  for (const KinetoEvent& event : profile.events) {
-    if (is_operator(event)) {
-      calls.push_back({.event = &event, .children = {}});
-    }
-  }
-  std::ranges::stable_sort(calls, {}, [](const Call& call) {
-    return std::tuple(call.event->pid, call.event->tid, call.event->ts_ns, -call.event->dur_ns);
-  });
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const KinetoEvent& event = *calls[i].event;
-    const auto is_over = [&](const KinetoEvent& other) {
-      return other.pid != event.pid || other.tid != event.tid ||
-             interval_of(other).end_ns <= event.ts_ns;
-    };
-    while (!open.empty() && is_over(*calls[open.back()].event)) {
-      open.pop_back();
-    }
-    if (!open.empty()) {
-      calls[open.back()].children.push_back(i);
-      calls[i].parent = open.back();
-    }
-    open.push_back(i);
-  }
-  add_device_times(profile, calls);
-  for (std::size_t i = calls.size(); i-- > 0;) {
     Call& call = calls[i];
-    call.holds_known = known.contains(std::string(call.event->name)) ||
-                       std::ranges::any_of(call.children, [&](std::size_t child) {
-                         return calls[child].holds_known;
-                       });
+    call.holds_known = call.holds_known || known.contains(std::string(call.event->name));
+    if (call.parent) {
+      Call& caller = calls[*call.parent];
+      caller.device_ns += call.device_ns;
+      caller.holds_known = caller.holds_known || call.holds_known;
+    }
   }
   return calls;
-}
-
-/// Length of the part of a step that no interval covers. Sorts the intervals.
-double uncovered_ms(const Interval& step, std::vector<Interval>& intervals) {
-  std::ranges::sort(intervals, {}, &Interval::begin_ns);
-  std::int64_t free_ns = 0;
-  std::int64_t at = step.begin_ns;
-  for (const Interval& interval : intervals) {
-    free_ns += std::max<std::int64_t>(0, std::min(interval.begin_ns, step.end_ns) - at);
-    at = std::max(at, std::min(interval.end_ns, step.end_ns));
-  }
-  return static_cast<double>(free_ns + step.end_ns - at) / kNsPerMs;
 }
 
 class ProfileRows {
@@ -173,16 +107,17 @@ class ProfileRows {
     for (const Call& call : calls_) {
       const std::optional<std::size_t> step = call.parent ? std::nullopt : step_of(*call.event);
       if (step) {
-        covered_[*step].push_back(interval_of(*call.event));
+        covered_[*step].push_back(stretch_of(*call.event));
         add(call, *step);
       }
     }
     Series iteration{RowKind::kIteration, "", "", 0, {}};
     Series gap{RowKind::kGap, "", "", 0, {}};
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const Interval& step = steps_[i];
-      iteration.samples_ms.push_back(static_cast<double>(step.end_ns - step.begin_ns) / kNsPerMs);
-      gap.samples_ms.push_back(uncovered_ms(step, covered_[i]));
+      const Stretch& step = steps_[i];
+      const std::int64_t covered = covered_ns(merged_stretches(std::move(covered_[i])), step);
+      iteration.samples_ms.push_back(static_cast<double>(step.ns()) / kNsPerMs);
+      gap.samples_ms.push_back(static_cast<double>(step.ns() - covered) / kNsPerMs);
     }
     std::vector<Series> rows = {std::move(iteration), std::move(gap)};
     std::erase_if(on_device_, [](const auto& row) {
@@ -201,7 +136,7 @@ class ProfileRows {
 
  private:
   [[nodiscard]] std::optional<std::size_t> step_of(const KinetoEvent& event) const {
-    const auto after = std::ranges::upper_bound(steps_, event.ts_ns, {}, &Interval::begin_ns);
+    const auto after = std::ranges::upper_bound(steps_, event.ts_ns, {}, &Stretch::start_ns);
     if (after == steps_.begin() || event.ts_ns >= std::prev(after)->end_ns) {
       return std::nullopt;
     }
@@ -237,9 +172,9 @@ class ProfileRows {
   }
 
   const std::set<std::string>& known_;
-  std::vector<Interval> steps_;
+  Stretches steps_;
   std::vector<Call> calls_;
-  std::vector<std::vector<Interval>> covered_;  ///< by step: the intervals that operators cover
+  std::vector<Stretches> covered_;  ///< by step: what operators cover
   std::map<std::string, Series> classes_;
   std::map<std::string, Series> operators_;
   std::map<std::string, Series> on_device_;

@@ -9,7 +9,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "predictor/collectives/models.h"
-#include "predictor/collectives/read_rows.h"
+#include "predictor/collectives/rows.h"
 #include "predictor/embedding/fitted.h"
 #include "predictor/embedding/rows.h"
 #include "predictor/embedding/task.h"

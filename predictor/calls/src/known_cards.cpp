@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "et_schema/support/error.h"
@@ -15,145 +16,36 @@ namespace {
 
 using enum et_schema::DType;
 
-/// In the units of data sheets, dense: GiB, GB/s, GFLOP/s, MiB, MHz.
+/// One card in the units of data sheets, dense: GiB, GB/s, MiB, MHz, and GFLOP/s by element type;
+/// 0: the sheet gives none.
 struct Sheet {
   const char* name;
-  double memory, bandwidth, float32, processors, l2, clock, cores, tf32;
-  std::map<et_schema::DType, double> by_dtype;
+  double memory, bandwidth, processors, l2, clock, cores;
+  double float32, tf32, float64, float16, bfloat16, float8, int8;
 };
 
 /// The makers' data sheets.
-const std::vector<Sheet>& sheets() {
-  static const std::vector<Sheet> kSheets = {
-      {"AMD Instinct MI300X",
-       192,
-       5300,
-       163400,
-       304,
-       4,
-       2100,
-       64,
-       653700,
-       {{kFloat64, 81700},
-        {kFloat16, 1307400},
-        {kBFloat16, 1307400},
-        {kFloat8E4M3Fn, 2614900},
-        {kFloat8E5M2, 2614900},
-        {kInt8, 2614900}}},
-      {"NVIDIA A100 80GB PCIe",
-       80,
-       1935,
-       19492,
-       108,
-       40,
-       1410,
-       64,
-       156000,
-       {{kFloat64, 9700}, {kFloat16, 312000}, {kBFloat16, 312000}, {kInt8, 624000}}},
-      {"NVIDIA A100-PCIE-40GB",
-       40,
-       1555,
-       19492,
-       108,
-       40,
-       1410,
-       64,
-       156000,
-       {{kFloat64, 9700}, {kFloat16, 312000}, {kBFloat16, 312000}, {kInt8, 624000}}},
-      {"NVIDIA A100-SXM4-40GB",
-       40,
-       1555,
-       19492,
-       108,
-       40,
-       1410,
-       64,
-       156000,
-       {{kFloat64, 9700}, {kFloat16, 312000}, {kBFloat16, 312000}, {kInt8, 624000}}},
-      {"NVIDIA B200",
-       180,
-       8000,
-       75000,
-       148,
-       126,
-       1965,
-       128,
-       1125000,
-       {{kFloat64, 37000},
-        {kFloat16, 2250000},
-        {kBFloat16, 2250000},
-        {kFloat8E4M3Fn, 4500000},
-        {kFloat8E5M2, 4500000},
-        {kInt8, 4500000}}},
-      {"NVIDIA H100 80GB HBM3",
-       80,
-       3430,
-       66908,
-       132,
-       50,
-       1980,
-       128,
-       494700,
-       {{kFloat64, 34000},
-        {kFloat16, 989400},
-        {kBFloat16, 989400},
-        {kFloat8E4M3Fn, 1978900},
-        {kFloat8E5M2, 1978900},
-        {kInt8, 1978900}}},
-      {"NVIDIA H200",
-       141,
-       4800,
-       66900,
-       132,
-       50,
-       1980,
-       128,
-       494700,
-       {{kFloat64, 34000},
-        {kFloat16, 989400},
-        {kBFloat16, 989400},
-        {kFloat8E4M3Fn, 1978900},
-        {kFloat8E5M2, 1978900},
-        {kInt8, 1978900}}},
-      {"NVIDIA L4",
-       24,
-       300,
-       31334,
-       60,
-       48,
-       2040,
-       128,
-       60000,
-       {{kFloat16, 121000},
-        {kBFloat16, 121000},
-        {kFloat8E4M3Fn, 242000},
-        {kFloat8E5M2, 242000},
-        {kInt8, 242000}}},
-      {"Tesla P100-PCIE-16GB",
-       16,
-       732,
-       9519,
-       56,
-       4,
-       1380,
-       64,
-       0,
-       {{kFloat64, 4700}, {kFloat16, 18700}}},
-      {"Tesla P4", 8, 192, 5699, 40, 2, 1113, 64, 0, {{kInt8, 22000}}},
-      {"Tesla T4", 15, 320, 8141, 40, 4, 1590, 64, 0, {{kFloat16, 65000}, {kInt8, 130000}}},
-      {"Tesla V100-PCIE-32GB",
-       32,
-       900,
-       14029,
-       80,
-       6,
-       1370,
-       64,
-       0,
-       {{kFloat64, 7000}, {kFloat16, 112000}}},
-  };
-  return kSheets;
-}
+constexpr Sheet kSheets[] = {
+    {"AMD Instinct MI300X", 192, 5300, 304, 4, 2100, 64, 163400, 653700, 81700, 1307400, 1307400,
+     2614900, 2614900},
+    {"NVIDIA A100 80GB PCIe", 80, 1935, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
+     624000},
+    {"NVIDIA A100-PCIE-40GB", 40, 1555, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
+     624000},
+    {"NVIDIA A100-SXM4-40GB", 40, 1555, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
+     624000},
+    {"NVIDIA B200", 180, 8000, 148, 126, 1965, 128, 75000, 1125000, 37000, 2250000, 2250000,
+     4500000, 4500000},
+    {"NVIDIA H100 80GB HBM3", 80, 3430, 132, 50, 1980, 128, 66908, 494700, 34000, 989400, 989400,
+     1978900, 1978900},
+    {"NVIDIA H200", 141, 4800, 132, 50, 1980, 128, 66900, 494700, 34000, 989400, 989400, 1978900,
+     1978900},
+    {"NVIDIA L4", 24, 300, 60, 48, 2040, 128, 31334, 60000, 0, 121000, 121000, 242000, 242000},
+    {"Tesla P100-PCIE-16GB", 16, 732, 56, 4, 1380, 64, 9519, 0, 4700, 18700, 0, 0, 0},
+    {"Tesla P4", 8, 192, 40, 2, 1113, 64, 5699, 0, 0, 0, 0, 0, 22000},
+    {"Tesla T4", 15, 320, 40, 4, 1590, 64, 8141, 0, 0, 65000, 0, 0, 130000},
+    {"Tesla V100-PCIE-32GB", 32, 900, 80, 6, 1370, 64, 14029, 0, 7000, 112000, 0, 0, 0},
+};
 
 Card card_of(const Sheet& sheet) {
   constexpr double kGiga = 1e9;
@@ -168,10 +60,16 @@ Card card_of(const Sheet& sheet) {
             .clock_hz = sheet.clock * kMega,
             .cores_per_processor = sheet.cores,
             .tf32_flops = sheet.tf32 * kGiga,
-            .flops_by_dtype = sheet.by_dtype,
             .source = "the maker's data sheet"};
-  for (auto& [dtype, flops] : card.flops_by_dtype) {
-    flops *= kGiga;
+  for (const auto& [dtype, gflops] : {std::pair{kFloat64, sheet.float64},
+                                      {kFloat16, sheet.float16},
+                                      {kBFloat16, sheet.bfloat16},
+                                      {kFloat8E4M3Fn, sheet.float8},
+                                      {kFloat8E5M2, sheet.float8},
+                                      {kInt8, sheet.int8}}) {
+    if (gflops > 0) {
+      card.flops_by_dtype[dtype] = gflops * kGiga;
+    }
   }
   return card;
 }
@@ -204,7 +102,7 @@ bool holds_all(const std::vector<std::string>& words, const std::vector<std::str
 std::span<const Card> known_cards() {
   static const std::vector<Card> kCards = [] {
     std::vector<Card> cards;
-    std::ranges::transform(sheets(), std::back_inserter(cards), card_of);
+    std::ranges::transform(kSheets, std::back_inserter(cards), card_of);
     return cards;
   }();
   return kCards;

@@ -1,5 +1,3 @@
-#include "predictor/collectives/read_rows.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
+#include "predictor/collectives/rows.h"
 #include "readers.h"
 
 namespace understudy::predictor {

@@ -7,7 +7,7 @@
 
 #include "et_schema/model/comms.h"
 #include "et_schema/model/dtype.h"
-#include "predictor/collectives/read_rows.h"
+#include "predictor/collectives/rows.h"
 
 namespace understudy::predictor {
 

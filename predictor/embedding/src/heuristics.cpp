@@ -1,5 +1,3 @@
-#include "predictor/embedding/heuristics.h"
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "et_schema/support/statistics.h"
+#include "predictor/embedding/search.h"
 
 namespace understudy::predictor {
 namespace {

@@ -1,4 +1,3 @@
-#include "predictor/operators/assumed_results.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,10 +1,11 @@
 #include "predictor/overheads/observe.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "et_schema/kineto/nested_events.h"
 
 namespace understudy::predictor {
 namespace {
@@ -16,54 +17,20 @@ using et_schema::Profile;
 /// Longer gaps belong to the program: data, printing, a wait.
 constexpr double kMostGapNs = 200e3;
 
-/// An event of a host thread and the events in it.
-struct HostSpan {
-  const KinetoEvent* event = nullptr;
-  std::size_t parent = 0;        ///< position of the event around it; its own: none
-  std::size_t end_position = 0;  ///< one past the last event in it
-  [[nodiscard]] std::int64_t start_ns() const { return event->ts_ns; }
-  [[nodiscard]] std::int64_t end_ns() const { return event->ts_ns + event->dur_ns; }
-};
-/// A thread's events by start; an event comes before those that it encloses.
-using Thread = std::vector<HostSpan>;
+using Nested = std::vector<et_schema::NestedEvent>;
 
 bool is_host_event(const KinetoEvent& event) {
-  return event.category == KinetoCategory::kCpuOp ||
-         event.category == KinetoCategory::kUserAnnotation ||
-         event.category == KinetoCategory::kRuntime;
+  return (event.category == KinetoCategory::kCpuOp ||
+          event.category == KinetoCategory::kUserAnnotation ||
+          event.category == KinetoCategory::kRuntime) &&
+         event.dur_ns >= 0 && event.tid >= 0;
 }
 
-void nest(Thread& thread) {
-  std::vector<std::size_t> open;
-  for (std::size_t i = 0; i < thread.size(); ++i) {
-    while (!open.empty() && thread[open.back()].end_ns() <= thread[i].start_ns()) {
-      thread[open.back()].end_position = i;
-      open.pop_back();
-    }
-    thread[i].parent = open.empty() ? i : open.back();
-    open.push_back(i);
-  }
-  for (const std::size_t i : open) {
-    thread[i].end_position = thread.size();
-  }
+std::int64_t start_ns(const et_schema::NestedEvent& nested) {
+  return nested.event->ts_ns;
 }
-
-std::vector<Thread> threads_of(const Profile& profile) {
-  std::map<std::pair<std::int64_t, std::int64_t>, Thread> by_id;
-  for (const KinetoEvent& event : profile.events) {
-    if (is_host_event(event) && event.dur_ns >= 0 && event.tid >= 0) {
-      by_id[{event.pid, event.tid}].push_back({&event});
-    }
-  }
-  std::vector<Thread> threads;
-  for (auto& [id, thread] : by_id) {
-    std::ranges::stable_sort(thread, [](const HostSpan& a, const HostSpan& b) {
-      return std::pair(a.start_ns(), -a.event->dur_ns) < std::pair(b.start_ns(), -b.event->dur_ns);
-    });
-    nest(thread);
-    threads.push_back(std::move(thread));
-  }
-  return threads;
+std::int64_t end_ns(const et_schema::NestedEvent& nested) {
+  return stretch_of(*nested.event).end_ns;
 }
 
 double cheapest_fifth(std::vector<double> samples_ns, double most_ns) {
@@ -81,27 +48,23 @@ double cheapest_fifth(std::vector<double> samples_ns, double most_ns) {
   return std::clamp(sum / static_cast<double>(kept), 0.0, most_ns);
 }
 
-ObserverCost cost_of(const std::vector<Thread>& threads) {
+ObserverCost cost_of(const Nested& events) {
   constexpr double kMostBeforeNs = 3000;
   constexpr double kMostAfterNs = 4000;
   std::vector<double> before;
   std::vector<double> after;
-  for (const Thread& thread : threads) {
-    std::vector<std::size_t> last(thread.size(), thread.size());
-    for (std::size_t i = 0; i < thread.size(); ++i) {
-      const std::size_t parent = thread[i].parent;
-      if (parent == i) {
-        continue;
+  std::vector<std::optional<std::size_t>> last(events.size());
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (const auto parent = events[i].parent) {
+      if (!last[*parent]) {
+        before.push_back(static_cast<double>(start_ns(events[i]) - start_ns(events[*parent])));
       }
-      if (last[parent] == thread.size()) {
-        before.push_back(static_cast<double>(thread[i].start_ns() - thread[parent].start_ns()));
-      }
-      last[parent] = i;
+      last[*parent] = i;
     }
-    for (std::size_t i = 0; i < thread.size(); ++i) {
-      if (last[i] < thread.size()) {
-        after.push_back(static_cast<double>(thread[i].end_ns() - thread[last[i]].end_ns()));
-      }
+  }
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (last[i]) {
+      after.push_back(static_cast<double>(end_ns(events[i]) - end_ns(events[*last[i]])));
     }
   }
   return {cheapest_fifth(std::move(before), kMostBeforeNs),
@@ -110,8 +73,8 @@ ObserverCost cost_of(const std::vector<Thread>& threads) {
 
 class Observer {
  public:
-  explicit Observer(const Profile& profile) : threads_(threads_of(profile)) {
-    cost_ = cost_of(threads_);
+  explicit Observer(const Profile& profile)
+      : events_(nested_events(profile, is_host_event)), cost_(cost_of(events_)) {
     for (const KinetoEvent& event : profile.events) {
       if (is_device_work(event) && event.correlation >= 0) {
         on_device_.insert(event.correlation);
@@ -120,14 +83,14 @@ class Observer {
   }
 
   OverheadSamples observe() {
-    for (const Thread& thread : threads_) {
-      std::optional<std::size_t> before;
-      for (std::size_t i = 0; i < thread.size(); ++i) {
-        if (is_outermost(thread, i)) {
-          add_gap(thread, before, i);
-          add_operator(thread, i);
-          before = i;
+    std::optional<std::size_t> before;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+      if (is_outermost(i)) {
+        if (before) {
+          add_gap(*before, i);
         }
+        add_operator(i);
+        before = i;
       }
     }
     return std::move(samples_);
@@ -137,13 +100,12 @@ class Observer {
 
  private:
   /// Whether no other operator is around it.
-  static bool is_outermost(const Thread& thread, std::size_t i) {
-    if (thread[i].event->category != KinetoCategory::kCpuOp) {
+  [[nodiscard]] bool is_outermost(std::size_t i) const {
+    if (events_[i].event->category != KinetoCategory::kCpuOp) {
       return false;
     }
-    for (std::size_t at = i; thread[at].parent != at;) {
-      at = thread[at].parent;
-      if (thread[at].event->category == KinetoCategory::kCpuOp) {
+    for (auto at = events_[i].parent; at; at = events_[*at].parent) {
+      if (events_[*at].event->category == KinetoCategory::kCpuOp) {
         return false;
       }
     }
@@ -158,28 +120,26 @@ class Observer {
     return std::max(0.0, static_cast<double>(end_ns - begin_ns) - observed);
   }
 
-  void add_gap(const Thread& thread, std::optional<std::size_t> before, std::size_t i) {
-    const auto around = [&](std::size_t of) {
-      return thread[of].parent == of ? nullptr : thread[thread[of].parent].event;
-    };
-    if (!before || around(*before) != around(i)) {
+  void add_gap(std::size_t before, std::size_t i) {
+    if (!are_on_one_thread(*events_[before].event, *events_[i].event) ||
+        events_[before].parent != events_[i].parent) {
       return;
     }
     // Annotations between two operators belong to the program.
-    const std::size_t between = i - thread[*before].end_position;
+    const std::size_t between = i - events_[before].end;
     const double gap_ns =
-        net(thread[*before].end_ns(), thread[i].start_ns(), between, cost_.total_ns());
+        net(end_ns(events_[before]), start_ns(events_[i]), between, cost_.total_ns());
     if (between == 0 && gap_ns < kMostGapNs) {
       samples_.t1_ns.push_back(gap_ns);
     }
   }
 
-  void add_operator(const Thread& thread, std::size_t i) {
-    const HostSpan& span = thread[i];
+  void add_operator(std::size_t i) {
+    const et_schema::NestedEvent& span = events_[i];
     const std::string name(span.event->name);
     std::vector<std::size_t> launches;
-    for (std::size_t at = i + 1; at < span.end_position; ++at) {
-      const KinetoEvent& event = *thread[at].event;
+    for (std::size_t at = i + 1; at < span.end; ++at) {
+      const KinetoEvent& event = *events_[at].event;
       if (event.category == KinetoCategory::kRuntime && on_device_.contains(event.correlation)) {
         launches.push_back(at);
       }
@@ -187,39 +147,37 @@ class Observer {
     OverheadSamples::OfOperator& of_operator = samples_.operators[name];
     std::vector<std::string> kinds;
     for (const std::size_t launch : launches) {
-      kinds.emplace_back(thread[launch].event->name);
+      kinds.emplace_back(events_[launch].event->name);
     }
     ++of_operator.launches[std::move(kinds)];
     if (launches.empty()) {
-      const std::size_t events = span.end_position - i - 1;
-      of_operator.unlaunched_ns.push_back(net(span.start_ns(), span.end_ns(), events, 0));
+      const std::size_t events = span.end - i - 1;
+      of_operator.unlaunched_ns.push_back(net(start_ns(span), end_ns(span), events, 0));
       return;
     }
-    add_launches(thread, i, launches, of_operator);
+    add_launches(i, launches, of_operator);
   }
 
-  void add_launches(const Thread& thread, std::size_t i, const std::vector<std::size_t>& launches,
+  void add_launches(std::size_t i, const std::vector<std::size_t>& launches,
                     OverheadSamples::OfOperator& of_operator) {
-    const HostSpan& span = thread[i];
-    const HostSpan& first = thread[launches.front()];
-    of_operator.t2_ns.push_back(
-        net(span.start_ns(), first.start_ns(), launches.front() - i - 1, cost_.before_ns));
+    const et_schema::NestedEvent& span = events_[i];
+    of_operator.t2_ns.push_back(net(start_ns(span), start_ns(events_[launches.front()]),
+                                    launches.front() - i - 1, cost_.before_ns));
     for (std::size_t k = 0; k < launches.size(); ++k) {
-      const HostSpan& launch = thread[launches[k]];
+      const et_schema::NestedEvent& launch = events_[launches[k]];
       samples_.t4_ns[std::string(launch.event->name)].push_back(
           static_cast<double>(launch.event->dur_ns));
       if (k > 0) {
-        const HostSpan& before = thread[launches[k - 1]];
-        of_operator.t5_ns.push_back(net(before.end_ns(), launch.start_ns(),
+        of_operator.t5_ns.push_back(net(end_ns(events_[launches[k - 1]]), start_ns(launch),
                                         launches[k] - launches[k - 1] - 1, cost_.total_ns()));
       }
     }
-    const std::size_t trailing = span.end_position - launches.back() - 1;
+    const std::size_t trailing = span.end - launches.back() - 1;
     of_operator.t3_ns.push_back(
-        net(thread[launches.back()].end_ns(), span.end_ns(), trailing, cost_.after_ns));
+        net(end_ns(events_[launches.back()]), end_ns(span), trailing, cost_.after_ns));
   }
 
-  std::vector<Thread> threads_;
+  Nested events_;
   ObserverCost cost_;
   std::set<std::int64_t> on_device_;
   OverheadSamples samples_;

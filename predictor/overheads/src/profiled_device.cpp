@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "et_schema/kineto/nested_events.h"
 #include "et_schema/support/file_name.h"
-#include "launches.h"
 
 namespace understudy::predictor {
 namespace {
@@ -24,18 +24,18 @@ using et_schema::Profile;
 
 /// The name of a kernel of communication that does not name its collective.
 constexpr std::string_view kCommKernel = "nccl";
-constexpr std::string_view kStepName = "ProfilerStep#";
 
-Stretch stretch_of(const KinetoEvent& event) {
-  return {event.ts_ns, event.ts_ns + event.dur_ns};
+/// Whether the event lasts some time and ends within the range of the number type.
+bool has_length(const KinetoEvent& event) {
+  std::int64_t end_ns = 0;
+  return event.dur_ns > 0 && !__builtin_add_overflow(event.ts_ns, event.dur_ns, &end_ns);
 }
 
 /// The profiler's steps on the host, in order.
 Stretches steps_of(const Profile& profile) {
   Stretches steps;
   for (const KinetoEvent& event : profile.events) {
-    if (event.category == KinetoCategory::kUserAnnotation && event.name.starts_with(kStepName) &&
-        has_length(event)) {
+    if (is_profiler_step(event) && has_length(event)) {
       steps.push_back(stretch_of(event));
     }
   }
@@ -47,7 +47,13 @@ Stretches steps_of(const Profile& profile) {
 class CallNames {
  public:
   explicit CallNames(const Profile& profile)
-      : launches_(device_launches(profile)), steps_(steps_of(profile)) {}
+      : launches_(launches_of(profile)),
+        operators_(nested_events(profile,
+                                 [](const KinetoEvent& event) {
+                                   return event.category == KinetoCategory::kCpuOp &&
+                                          has_length(event);
+                                 })),
+        steps_(steps_of(profile)) {}
 
   /// Text for what is known of a kernel, apart from its place in the step.
   [[nodiscard]] std::string kind_of(const KinetoEvent& kernel) const {
@@ -71,9 +77,18 @@ class CallNames {
   }
 
  private:
+  /// The origin of a device's event.
+  struct DeviceLaunch {
+    const KinetoEvent* call = nullptr;  ///< the call of the runtime
+    const KinetoEvent* op = nullptr;    ///< the innermost operator that made the call; may be null
+  };
   [[nodiscard]] DeviceLaunch launch_of(const KinetoEvent& kernel) const {
     const auto found = launches_.find(kernel.correlation);
-    return found == launches_.end() ? DeviceLaunch() : found->second;
+    if (found == launches_.end()) {
+      return {};
+    }
+    const auto around = innermost_around(operators_, *found->second);
+    return {found->second, around ? operators_[*around].event : nullptr};
   }
 
   /// The number of each kernel among those that its step launched. It is not known for a kernel
@@ -111,9 +126,53 @@ class CallNames {
     return next == steps_.begin() || ns >= std::prev(next)->end_ns ? steps_.end() : std::prev(next);
   }
 
-  DeviceLaunches launches_;
+  et_schema::Launches launches_;
+  std::vector<et_schema::NestedEvent> operators_;
   Stretches steps_;
 };
+
+struct StreamStretch {
+  std::int64_t stream = 0;
+  Stretch stretch = {};
+};
+
+/// The time when two or more different streams work, as separate stretches in order.
+Stretches several_streams(const std::vector<StreamStretch>& work) {
+  struct Edge {
+    std::int64_t ns;
+    int change;  // a stretch ends before one that starts at the same moment
+    std::int64_t stream;
+  };
+  std::vector<Edge> edges;
+  for (const StreamStretch& one : work) {
+    if (one.stretch.ns() > 0) {
+      edges.push_back({one.stretch.start_ns, 1, one.stream});
+      edges.push_back({one.stretch.end_ns, -1, one.stream});
+    }
+  }
+  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
+    return std::tie(a.ns, a.change) < std::tie(b.ns, b.change);
+  });
+  std::unordered_map<std::int64_t, int> open;
+  int streams = 0;
+  Stretches several;
+  for (const Edge& edge : edges) {
+    int& own = open[edge.stream];
+    const int before = streams;
+    own += edge.change;
+    if (edge.change > 0 && own == 1) {
+      ++streams;
+    } else if (edge.change < 0 && own == 0) {
+      --streams;
+    }
+    if (before < 2 && streams >= 2) {
+      several.push_back({edge.ns, edge.ns});
+    } else if (before >= 2 && streams < 2) {
+      several.back().end_ns = edge.ns;
+    }
+  }
+  return merged_stretches(std::move(several));
+}
 
 /// A device's events.
 struct DeviceEvents {

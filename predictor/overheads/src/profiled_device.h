@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "et_schema/kineto/kineto.h"
-#include "stretches.h"
+#include "et_schema/support/stretches.h"
 
 namespace understudy::predictor {
+
+using et_schema::Stretch;
+using et_schema::Stretches;
 
 /// A kernel that communicates.
 struct ProfiledComm {

@@ -1,6 +1,57 @@
 #include "accounts.h"
 
+#include <algorithm>
+
 namespace understudy::predictor {
+namespace {
+
+SpanId last_span(const std::vector<RankClass>& classes, std::int64_t end_ns) {
+  SpanId last;
+  std::int64_t last_ns = -1;
+  for (std::uint32_t c = 0; c < classes.size(); ++c) {
+    const std::vector<Span>& spans = classes[c].spans;
+    for (std::uint32_t i = 0; i < spans.size(); ++i) {
+      if (spans[i].end_ns <= end_ns && spans[i].end_ns > last_ns) {
+        last_ns = spans[i].end_ns;
+        last = {c, i};
+      }
+    }
+  }
+  return last;
+}
+
+bool is_wait(const Span& span) {
+  return span.kind == SpanKind::kHostWait || span.kind == SpanKind::kArrived;
+}
+
+}  // namespace
+
+std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std::int64_t begin_ns,
+                                     std::int64_t end_ns) {
+  std::vector<PathPiece> path;
+  std::int64_t now_ns = end_ns;
+  const auto go_back = [&](std::int64_t to_ns, SpanId id, bool is_gap) {
+    to_ns = std::max(to_ns, begin_ns);
+    if (to_ns < now_ns) {
+      path.push_back({now_ns - to_ns, id, is_gap});
+      now_ns = to_ns;
+    }
+  };
+  SpanId id = last_span(classes, end_ns);
+  while (!id.is_none() && now_ns > begin_ns) {
+    const Span& span = classes[id.rank_class].spans[id.index];
+    // A wait lasts as long as what it waits for, and that lies on the path itself.
+    if (!is_wait(span) || span.cause.is_none()) {
+      go_back(std::max(span.start_ns, span.launched_ns), id, false);
+      if (span.launched_ns <= span.start_ns) {
+        go_back(span.begin_ns, id, true);
+      }
+    }
+    id = span.cause;
+  }
+  go_back(begin_ns, {}, false);
+  return path;
+}
 
 void Accounts::pass(const Doing& doing, std::int64_t now_ns) {
   auto passed_ns = static_cast<double>(now_ns - last_ns_);

@@ -6,109 +6,22 @@
 #include <utility>
 
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/schema_text.h"
+#include "et_schema/model/touches.h"
 
 namespace understudy::predictor {
 namespace {
 
 using et_schema::Instruction;
 using et_schema::InstructionKind;
+using et_schema::LastTouches;
 using et_schema::Program;
 using et_schema::SlotId;
-using et_schema::StorageId;
+using et_schema::Touched;
 
 bool is_blocking(const et_schema::CommInfo& comm) {
   // As the replayer runs it: asynchronous unless the trace says that it is not.
   return comm.kind == et_schema::CommKind::kBarrier || !comm.is_async.value_or(true);
 }
-
-/// The storages that an instruction reads, and those that it writes; some may come twice.
-struct Touched {
-  std::vector<StorageId> reads;
-  std::vector<StorageId> writes;
-};
-
-Touched touched_by(const Program& program, const Instruction& instruction) {
-  Touched touched;
-  const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
-  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-    et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
-      // Of what has no schema nothing is known: it may write what it takes. Most write nothing.
-      const bool writes = !instruction.schema ||
-                          (program.schemas[*instruction.schema].find('!') != std::string::npos &&
-                           et_schema::argument_is_written(program.schemas[*instruction.schema], i));
-      (writes ? touched.writes : touched.reads).push_back(storage_of(slot));
-    });
-  }
-  et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-    // A view's result is memory that it reads.
-    const StorageId storage = storage_of(slot);
-    if (std::find(touched.reads.begin(), touched.reads.end(), storage) == touched.reads.end()) {
-      touched.writes.push_back(storage);
-    }
-  });
-  return touched;
-}
-
-/// The last instruction of each lane that did something.
-class LastOfLanes {
- public:
-  void note(std::uint32_t lane, std::uint32_t instruction) {
-    for (Last& last : lasts_) {
-      if (last.lane == lane) {
-        last.instruction = std::max(last.instruction, instruction);
-        return;
-      }
-    }
-    lasts_.push_back({lane, instruction});
-  }
-  void note_others(const LastOfLanes& others, std::uint32_t own) {
-    for (const Last& other : others.lasts_) {
-      if (other.lane != own) {
-        note(other.lane, other.instruction);
-      }
-    }
-  }
-  struct Last {
-    std::uint32_t lane;
-    std::uint32_t instruction;
-  };
-  /// In order of lanes.
-  [[nodiscard]] std::vector<Last> sorted() && {
-    std::sort(lasts_.begin(), lasts_.end(),
-              [](const Last& a, const Last& b) { return a.lane < b.lane; });
-    return std::move(lasts_);
-  }
-
- private:
-  std::vector<Last> lasts_;
-};
-
-/// The last instructions that touched each storage, by lane: a stream or a timeline.
-class LastTouches {
- public:
-  explicit LastTouches(std::size_t storages) : reads_(storages), writes_(storages) {}
-
-  /// By lane: the last instruction that `at`, in `lane`, has to come after; then it is the last.
-  std::vector<LastOfLanes::Last> enter(std::uint32_t at, std::uint32_t lane,
-                                       const Touched& touched) {
-    LastOfLanes latest;
-    for (const StorageId storage : touched.reads) {
-      latest.note_others(writes_[storage], lane);
-      reads_[storage].note(lane, at);
-    }
-    for (const StorageId storage : touched.writes) {
-      latest.note_others(writes_[storage], lane);
-      latest.note_others(reads_[storage], lane);
-      writes_[storage].note(lane, at);
-    }
-    return std::move(latest).sorted();
-  }
-
- private:
-  std::vector<LastOfLanes> reads_;
-  std::vector<LastOfLanes> writes_;
-};
 
 /// Recorded streams of operators by falling number of instructions, then by number.
 std::vector<std::int64_t> operator_streams(const Program& program) {

@@ -1,6 +1,7 @@
 #include "collective_time.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
@@ -58,6 +59,20 @@ std::vector<et_schema::CollectiveTime> CollectiveTimes::rows() const {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::vector<std::vector<double>> times_of_comms(const BoundProgram& bound,
+                                                const std::vector<std::vector<double>>& calls_s) {
+  std::vector<std::vector<double>> times(bound.comms.size());
+  for (std::size_t i = 0; i < bound.steps.size(); ++i) {
+    const Step& step = bound.steps[i];
+    if (step.kind == StepKind::kStart || step.kind == StepKind::kJoin) {
+      std::vector<double>& all = times[step.index];
+      all.resize(std::max(all.size(), calls_s[i].size()));
+      std::ranges::transform(calls_s[i], all, all.begin(), std::plus<>());
+    }
+  }
+  return times;
 }
 
 }  // namespace understudy::replayer

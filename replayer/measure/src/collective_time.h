@@ -31,4 +31,8 @@ class CollectiveTimes {
   std::map<std::tuple<std::string, std::string, std::uint64_t>, Entry> entries_;
 };
 
+/// By communication: what starting it took and what waiting for it took, in each pass.
+[[nodiscard]] std::vector<std::vector<double>> times_of_comms(
+    const BoundProgram& bound, const std::vector<std::vector<double>>& calls_s);
+
 }  // namespace understudy::replayer

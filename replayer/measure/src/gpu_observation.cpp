@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "comm_times.h"
+#include "collective_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/statistics.h"

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "comm_times.h"
+#include "collective_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "collective_time.h"
-#include "comm_times.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/statistics.h"
 #include "milliseconds.h"

@@ -4,11 +4,11 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
+#include "et_schema/model/threads.h"
 #include "et_schema/support/spin_pause.h"
 
 namespace understudy::replayer {
@@ -17,42 +17,10 @@ namespace {
 using et_schema::Instruction;
 using et_schema::SlotId;
 
-/// Below this share of its busy time a thread's overlap is what clocks and wrappers make of a
-/// caller that waits.
-constexpr double kLeastOverlap = 0.1;
-
 /// Raised on a thread that must stop because another one has failed.
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("another thread has failed") {}
 };
-
-struct Interval {
-  std::int64_t begin_ns;
-  std::int64_t end_ns;
-};
-
-bool is_communication(const Instruction& instruction) {
-  return instruction.comm.has_value();
-}
-
-/// Nanoseconds of `mine` during which one of `others` ran as well; both in order of begin.
-std::int64_t overlap_ns(const std::vector<Interval>& mine, const std::vector<Interval>& others) {
-  std::int64_t sum_ns = 0;
-  std::size_t first = 0;
-  for (const Interval& interval : mine) {
-    std::int64_t seen_ns = interval.begin_ns;
-    while (first < others.size() && others[first].end_ns <= interval.begin_ns) {
-      ++first;
-    }
-    for (std::size_t i = first; i < others.size() && others[i].begin_ns < interval.end_ns; ++i) {
-      const std::int64_t begin_ns = std::max(seen_ns, others[i].begin_ns);
-      const std::int64_t end_ns = std::min(interval.end_ns, others[i].end_ns);
-      sum_ns += std::max<std::int64_t>(0, end_ns - begin_ns);
-      seen_ns = std::max(seen_ns, end_ns);
-    }
-  }
-  return sum_ns;
-}
 
 /// The slots that a step touches: on its stack, in its lists, those that it makes, drops or passes
 /// on.
@@ -107,59 +75,20 @@ std::vector<std::uint32_t> assign_threads(const BoundProgram& bound,
 }  // namespace
 
 std::vector<std::uint64_t> overlapping_threads(const et_schema::Program& program) {
-  std::map<std::uint64_t, std::vector<Interval>> busy;
-  std::set<std::uint64_t> communicating;
-  std::vector<std::uint64_t> order;
+  const std::vector<std::uint64_t> beside = et_schema::recorded_threads(program).beside;
+  std::set<std::uint64_t> threads(beside.begin(), beside.end());
   for (const Instruction& instruction : program.instructions) {
-    if (is_communication(instruction)) {
-      communicating.insert(instruction.thread);
-    }
-    if (!instruction.timing) {
-      continue;
-    }
-    const et_schema::Timing& timing = *instruction.timing;
-    const auto [place, is_new] = busy.try_emplace(instruction.thread);
-    place->second.push_back({timing.start_ns, timing.start_ns + timing.host_ns});
-    if (is_new) {
-      order.push_back(instruction.thread);
+    if (instruction.comm) {
+      threads.erase(instruction.thread);
     }
   }
-  const auto by_begin = [](const Interval& a, const Interval& b) {
-    return a.begin_ns < b.begin_ns;
-  };
-  const auto busy_ns = [](const std::vector<Interval>& intervals) {
-    std::int64_t sum_ns = 0;
-    for (const Interval& interval : intervals) {
-      sum_ns += interval.end_ns - interval.begin_ns;
-    }
-    return sum_ns;
-  };
-  for (auto& [thread, intervals] : busy) {
-    std::sort(intervals.begin(), intervals.end(), by_begin);
-  }
-  // The busiest thread is the step's own: others run beside it, not it beside them.
-  const auto main = std::max_element(busy.begin(), busy.end(), [&](const auto& a, const auto& b) {
-    return busy_ns(a.second) < busy_ns(b.second);
-  });
-  std::vector<std::uint64_t> overlapping;
-  for (const std::uint64_t thread : order) {
-    if (thread == main->first || communicating.contains(thread)) {
-      continue;
-    }
-    std::vector<Interval> others;
-    for (const auto& [other, intervals] : busy) {
-      if (other != thread) {
-        others.insert(others.end(), intervals.begin(), intervals.end());
-      }
-    }
-    std::sort(others.begin(), others.end(), by_begin);
-    const auto share = static_cast<double>(overlap_ns(busy[thread], others)) /
-                       static_cast<double>(std::max<std::int64_t>(1, busy_ns(busy[thread])));
-    if (share >= kLeastOverlap) {
-      overlapping.push_back(thread);
+  std::vector<std::uint64_t> by_first_use;
+  for (const Instruction& instruction : program.instructions) {
+    if (threads.erase(instruction.thread) > 0) {
+      by_first_use.push_back(instruction.thread);
     }
   }
-  return overlapping;
+  return by_first_use;
 }
 
 ThreadPlan plan_threads(const et_schema::Program& program, const BoundProgram& bound,

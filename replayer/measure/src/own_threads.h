@@ -16,9 +16,8 @@
 
 namespace understudy::replayer {
 
-/// Recorded threads whose operators truly ran beside another thread's: data loading, a hook on
-/// received gradients. Autograd's thread is none of them: its caller waits for it. Nor is a thread
-/// that communicates, since a backend is called from one thread. In order of first use.
+/// Recorded threads that ran beside others (RecordedThreads), without those that communicate, since
+/// a backend is called from one thread. In order of first use.
 [[nodiscard]] std::vector<std::uint64_t> overlapping_threads(const et_schema::Program& program);
 
 /// What a step must wait for: so many steps of another thread.

@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "et_schema/support/assert.h"
+#include "replayer/options/monitor.h"
 
 namespace understudy::replayer {
 namespace {
@@ -156,6 +157,25 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
   }
   return settings;
+}
+
+std::string_view to_string(Phase phase) {
+  switch (phase) {
+    case Phase::kTensors:
+      return "making tensors";
+    case Phase::kTrial:
+      return "trial";
+    case Phase::kValues:
+      return "looking at values";
+    case Phase::kWarmUp:
+      return "warm-up";
+    case Phase::kIterations:
+      return "iterations";
+    case Phase::kTimingPasses:
+      return "timing passes";
+  }
+  UNDERSTUDY_ASSERT(false);
+  return {};
 }
 
 }  // namespace understudy::replayer

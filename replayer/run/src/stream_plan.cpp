@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/model/touches.h"
 #include "et_schema/support/error.h"
 #include "replayer/run/streams.h"
 
@@ -13,6 +12,7 @@ using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::StorageId;
+using et_schema::Touched;
 
 std::optional<std::int64_t> recorded_stream(const Step& step) {
   return step.source != nullptr && step.source->timing ? step.source->timing->stream : std::nullopt;
@@ -39,83 +39,19 @@ std::vector<std::int64_t> streams_by_use(const BoundProgram& bound) {
   return streams;
 }
 
-/// The storages that a step reads, and those that it writes.
-struct Touched {
-  std::set<StorageId> reads;
-  std::set<StorageId> writes;
-};
-
-Touched touched_by(const Program& program, const BoundProgram& bound, const Step& step) {
+Touched touched_by_step(const Program& program, const BoundProgram& bound, const Step& step) {
+  if (!communicates(step)) {
+    return step.source == nullptr ? Touched() : touched_by(program, *step.source);
+  }
   Touched touched;
-  if (communicates(step)) {
-    const BoundComm& comm = bound.comms[step.index];
-    for (const SlotId slot : comm.inputs) {
-      touched.reads.insert(program.slots[slot].storage);
-    }
-    for (const SlotId slot : comm.outputs) {
-      touched.writes.insert(program.slots[slot].storage);
-    }
-    return touched;
+  for (const SlotId slot : bound.comms[step.index].inputs) {
+    touched.reads.push_back(program.slots[slot].storage);
   }
-  if (step.source == nullptr) {
-    return touched;
+  for (const SlotId slot : bound.comms[step.index].outputs) {
+    touched.writes.push_back(program.slots[slot].storage);
   }
-  const Instruction& instruction = *step.source;
-  const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
-  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-    // Nothing is known of an instruction without a schema: it may write its arguments.
-    const bool writes = !instruction.schema ||
-                        et_schema::argument_is_written(program.schemas[*instruction.schema], i);
-    et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
-      (writes ? touched.writes : touched.reads).insert(storage_of(slot));
-    });
-  }
-  et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-    // A view's result is memory that it reads.
-    if (!touched.reads.contains(storage_of(slot))) {
-      touched.writes.insert(storage_of(slot));
-    }
-  });
   return touched;
 }
-
-/// The last steps that used each storage, by stream.
-class LastTouches {
- public:
-  explicit LastTouches(std::size_t storages) : reads_(storages), writes_(storages) {}
-
-  /// The steps that `at`, on `stream`, has to wait for; after that, `at` is the last step itself.
-  std::vector<std::uint32_t> enter(std::uint32_t at, std::uint32_t stream, const Touched& touched) {
-    // By stream: earlier steps of the stream come before it there.
-    std::map<std::uint32_t, std::uint32_t> latest;
-    const auto wait_for = [&](const std::map<std::uint32_t, std::uint32_t>& steps) {
-      for (const auto& [other, step] : steps) {
-        if (other != stream) {
-          latest[other] = std::max(latest[other], step);
-        }
-      }
-    };
-    for (const StorageId storage : touched.reads) {
-      wait_for(writes_[storage]);
-      reads_[storage][stream] = at;
-    }
-    for (const StorageId storage : touched.writes) {
-      wait_for(writes_[storage]);
-      wait_for(reads_[storage]);
-      writes_[storage][stream] = at;
-    }
-    std::vector<std::uint32_t> steps;
-    for (const auto& [other, step] : latest) {
-      steps.push_back(step);
-    }
-    std::sort(steps.begin(), steps.end());
-    return steps;
-  }
-
- private:
-  std::vector<std::map<std::uint32_t, std::uint32_t>> reads_;
-  std::vector<std::map<std::uint32_t, std::uint32_t>> writes_;
-};
 
 /// Settles the home of each storage, which is the stream that first writes it: the allocator gives
 /// its memory back there. True if one of the storages has another home than `stream`. Externals are
@@ -172,7 +108,7 @@ StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
   StreamPlan plan;
   plan.streams = static_cast<std::uint32_t>(streams.size());
   plan.steps.resize(bound.steps.size());
-  LastTouches touches(program.storages.size());
+  et_schema::LastTouches touches(program.storages.size());
   std::vector<std::optional<std::uint32_t>> home(program.storages.size());
   std::uint32_t current = 0;
   for (std::uint32_t at = 0; at < bound.steps.size(); ++at) {
@@ -183,8 +119,11 @@ StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
     }
     const std::uint32_t here = communicates(step) ? 0 : current;
     plan.steps[at].stream = here;
-    const Touched touched = touched_by(program, bound, step);
-    plan.steps[at].waits_for = touches.enter(at, here, touched);
+    const Touched touched = touched_by_step(program, bound, step);
+    for (const et_schema::LastOfLanes::Last& last : touches.enter(at, here, touched)) {
+      plan.steps[at].waits_for.push_back(last.step);
+    }
+    std::ranges::sort(plan.steps[at].waits_for);
     plan.steps[at].uses_foreign_memory = settle_homes(program, touched, here, home);
     for (const std::uint32_t step : plan.steps[at].waits_for) {
       plan.steps[step].is_waited_for = true;

@@ -119,7 +119,7 @@ Tensor Lookup::feature_weights(std::size_t feature) const {
 }
 
 Tensor look_up(const Lookup& lookup) {
-  const TensorOptions options = lookup.weights.options().dtype(lookup.output_type);
+  const at::TensorOptions options = lookup.weights.options().dtype(lookup.output_type);
   if (lookup.pooling == Pooling::kNone) {
     std::vector<Tensor> parts;
     for (const LookupFeature& feature : lookup.features) {

@@ -15,11 +15,35 @@ namespace {
 
 using et_schema::ValueRule;
 
-/// The whole numbers that a type without arithmetic of its own is stored as; the type itself where
-/// it has one.
-at::ScalarType stored_as(at::ScalarType dtype) {
+/// How a type without arithmetic of its own is stored, and what it holds where no rule speaks of
+/// it: any numbers that it can hold, so that no branch is always taken.
+struct Stored {
+  at::ScalarType as;  ///< whole numbers; the type itself where it has an arithmetic
+  std::optional<ValueRule> rule;
+};
+
+Stored stored(at::ScalarType dtype) {
+  constexpr std::int64_t kByteValues = 256;
+  const ValueRule signed_bytes{
+      ValueRule::Integers{.low = -kByteValues / 2, .high = kByteValues / 2}};
+  const ValueRule bytes{ValueRule::Integers{.high = kByteValues}};
   switch (dtype) {
     case at::kQInt8:
+      return {at::kChar, signed_bytes};
+    case at::kQInt32:
+      return {at::kInt, signed_bytes};
+    case at::kQUInt8:
+    case at::kQUInt4x2:
+    case at::kQUInt2x4:
+    case at::ScalarType::Bits1x8:
+    case at::ScalarType::Bits2x4:
+    case at::ScalarType::Bits4x2:
+    case at::ScalarType::Bits8:
+      return {at::kByte, bytes};
+    case at::ScalarType::Bits16:
+      return {at::kUInt16, bytes};
+    case at::ScalarType::Float4_e2m1fn_x2:
+      return {at::kByte, ValueRule{ValueRule::Constant{0x22}}};  // two ones
     case at::ScalarType::Int1:
     case at::ScalarType::Int2:
     case at::ScalarType::Int3:
@@ -27,18 +51,7 @@ at::ScalarType stored_as(at::ScalarType dtype) {
     case at::ScalarType::Int5:
     case at::ScalarType::Int6:
     case at::ScalarType::Int7:
-      return at::kChar;
-    case at::kQInt32:
-      return at::kInt;
-    case at::ScalarType::Bits16:
-      return at::kUInt16;
-    case at::kQUInt8:
-    case at::kQUInt4x2:
-    case at::kQUInt2x4:
-    case at::ScalarType::Bits1x8:
-    case at::ScalarType::Bits2x4:
-    case at::ScalarType::Bits4x2:
-    case at::ScalarType::Bits8:
+      return {at::kChar, std::nullopt};
     case at::ScalarType::UInt1:
     case at::ScalarType::UInt2:
     case at::ScalarType::UInt3:
@@ -46,44 +59,19 @@ at::ScalarType stored_as(at::ScalarType dtype) {
     case at::ScalarType::UInt5:
     case at::ScalarType::UInt6:
     case at::ScalarType::UInt7:
-    case at::ScalarType::Float4_e2m1fn_x2:
-      return at::kByte;
+      return {at::kByte, std::nullopt};
     default:
-      return dtype;
+      return {dtype, std::nullopt};
   }
 }
 
 at::Tensor as_numbers(const at::Tensor& tensor) {
-  const at::ScalarType dtype = stored_as(tensor.scalar_type());
+  const at::ScalarType dtype = stored(tensor.scalar_type()).as;
   if (dtype == tensor.scalar_type()) {
     return tensor;
   }
   at::Tensor numbers = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(dtype));
   return numbers.set_(tensor.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
-}
-
-/// Of types that are stored as whole numbers: any that they can be, so that no branch is always
-/// taken.
-std::optional<ValueRule> stored_rule(at::ScalarType dtype) {
-  constexpr std::int64_t kByteValues = 256;
-  switch (dtype) {
-    case at::kQInt8:
-    case at::kQInt32:
-      return ValueRule{ValueRule::Integers{.low = -kByteValues / 2, .high = kByteValues / 2}};
-    case at::ScalarType::Float4_e2m1fn_x2:
-      return ValueRule{ValueRule::Constant{0x22}};  // two ones
-    case at::kQUInt8:
-    case at::kQUInt4x2:
-    case at::kQUInt2x4:
-    case at::ScalarType::Bits1x8:
-    case at::ScalarType::Bits2x4:
-    case at::ScalarType::Bits4x2:
-    case at::ScalarType::Bits8:
-    case at::ScalarType::Bits16:
-      return ValueRule{ValueRule::Integers{.high = kByteValues}};
-    default:
-      return std::nullopt;
-  }
 }
 
 /// Random numbers of a device that depend on the key alone.
@@ -96,10 +84,8 @@ at::Generator generator_of(c10::Device device, ValueKey key) {
 }  // namespace
 
 ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes) {
-  if (const std::optional<ValueRule> rule = stored_rule(dtype)) {
-    return *rule;
-  }
-  return rule_by_shape(dtype, sizes);
+  const std::optional<ValueRule> rule = stored(dtype).rule;
+  return rule ? *rule : rule_by_shape(dtype, sizes);
 }
 
 void fill_tensor(const at::Tensor& tensor, const ValueRule& rule, ValueKey key) {

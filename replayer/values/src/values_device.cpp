@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 
 namespace understudy::replayer {
@@ -39,28 +38,6 @@ std::optional<double> smallest_normal(at::ScalarType dtype) {
 void flush_subnormals(const at::Tensor& part) {
   if (const auto smallest = smallest_normal(part.scalar_type())) {
     part.masked_fill_(part.abs().lt(*smallest), 0);
-  }
-}
-
-/// Where a floating type's exponent lies in an integer of its width, as values_scan.cpp has it.
-struct Bits {
-  at::ScalarType integer;
-  std::int64_t magnitude;
-  std::int64_t infinity;
-};
-
-std::optional<Bits> bits_of(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kHalf:
-      return Bits{at::kShort, 0x7FFF, 0x7C00};
-    case at::kBFloat16:
-      return Bits{at::kShort, 0x7FFF, 0x7F80};
-    case at::kFloat:
-      return Bits{at::kInt, 0x7FFFFFFF, 0x7F800000};
-    case at::kDouble:
-      return Bits{at::kLong, std::numeric_limits<std::int64_t>::max(), 0x7FF0000000000000};
-    default:
-      return std::nullopt;
   }
 }
 
@@ -115,7 +92,7 @@ std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor) {
   if (!tensor.is_non_overlapping_and_dense()) {
     return std::nullopt;
   }
-  const std::optional<Bits> bits = bits_of(tensor.scalar_type());
+  const std::optional<FloatBits> bits = float_bits(tensor.scalar_type());
   if (!bits) {
     return scan_codes(tensor);
   }

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 
 #include "et_schema/model/program.h"
@@ -22,6 +23,17 @@ namespace understudy::replayer {
 /// those of one byte. Small copies to the host; takes memory for 2^24 elements. A GPU computes with
 /// subnormal numbers as fast as with others: they are not looked for. Another dtype: nothing.
 [[nodiscard]] std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor);
+
+/// Where the exponent and the fraction of a floating type lie in its bits, read as a signed integer
+/// of its width.
+struct FloatBits {
+  at::ScalarType integer;
+  std::int64_t magnitude;  ///< all but the sign
+  std::int64_t infinity;   ///< exponent all ones, fraction 0
+  std::int64_t normal;     ///< smallest normal number
+};
+/// None of dtypes of one byte and of those that are no floats.
+[[nodiscard]] std::optional<FloatBits> float_bits(at::ScalarType dtype);
 
 /// What occurs in a tensor of one byte an element, by the 256 codes that occur. Nothing of a dtype
 /// that is no such float.

@@ -16,33 +16,22 @@
 namespace understudy::replayer {
 namespace {
 
-/// Where the exponent and the fraction of a floating type lie in its bits, as those of an integer.
-template <typename Bits>
-struct Layout {
-  Bits magnitude;  ///< all but the sign
-  Bits infinity;   ///< exponent all ones, fraction 0
-  Bits normal;     ///< smallest normal number
-};
-
-constexpr Layout<std::int16_t> kHalfLayout{0x7FFF, 0x7C00, 0x0400};
-constexpr Layout<std::int16_t> kBFloat16Layout{0x7FFF, 0x7F80, 0x0080};
-constexpr Layout<std::int32_t> kFloatLayout{0x7FFFFFFF, 0x7F800000, 0x00800000};
-constexpr Layout<std::int64_t> kDoubleLayout{0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000,
-                                             0x0010000000000000};
-
 /// Signed integers and no branches, so that the compiler makes vector code of it.
 template <typename Bits>
-ValueHealth scan_bits(const void* data, std::int64_t count, Layout<Bits> layout) {
+ValueHealth scan_bits(const void* data, std::int64_t count, const FloatBits& layout) {
   const auto* elements = static_cast<const Bits*>(data);
+  const auto all = static_cast<Bits>(layout.magnitude);
+  const auto infinity = static_cast<Bits>(layout.infinity);
+  const auto normal = static_cast<Bits>(layout.normal);
   Bits nan = 0;
   Bits inf = 0;
   Bits subnormal = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto magnitude = static_cast<Bits>(elements[i] & layout.magnitude);
-    nan = static_cast<Bits>(nan | static_cast<Bits>(magnitude > layout.infinity));
-    inf = static_cast<Bits>(inf | static_cast<Bits>(magnitude == layout.infinity));
-    subnormal = static_cast<Bits>(subnormal | (static_cast<Bits>(magnitude > 0) &
-                                               static_cast<Bits>(magnitude < layout.normal)));
+    const auto magnitude = static_cast<Bits>(elements[i] & all);
+    nan = static_cast<Bits>(nan | static_cast<Bits>(magnitude > infinity));
+    inf = static_cast<Bits>(inf | static_cast<Bits>(magnitude == infinity));
+    subnormal = static_cast<Bits>(
+        subnormal | (static_cast<Bits>(magnitude > 0) & static_cast<Bits>(magnitude < normal)));
   }
   return {.nan = nan != 0, .inf = inf != 0, .subnormal = subnormal != 0};
 }
@@ -76,23 +65,18 @@ ValueHealth scan_bytes(const void* data, std::int64_t count, at::ScalarType dtyp
 }
 
 ValueHealth scan_dense(const void* data, std::int64_t count, at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kHalf:
-      return scan_bits(data, count, kHalfLayout);
-    case at::kBFloat16:
-      return scan_bits(data, count, kBFloat16Layout);
-    case at::kFloat:
-      return scan_bits(data, count, kFloatLayout);
-    case at::kDouble:
-      return scan_bits(data, count, kDoubleLayout);
-    case at::kComplexHalf:
-      return scan_bits(data, 2 * count, kHalfLayout);
-    case at::kComplexFloat:
-      return scan_bits(data, 2 * count, kFloatLayout);
-    case at::kComplexDouble:
-      return scan_bits(data, 2 * count, kDoubleLayout);
+  const std::optional<FloatBits> bits = float_bits(c10::toRealValueType(dtype));
+  if (!bits) {
+    return scan_bytes(data, count, dtype);
+  }
+  const std::int64_t parts = c10::isComplexType(dtype) ? 2 * count : count;
+  switch (bits->integer) {
+    case at::kShort:
+      return scan_bits<std::int16_t>(data, parts, *bits);
+    case at::kInt:
+      return scan_bits<std::int32_t>(data, parts, *bits);
     default:
-      return scan_bytes(data, count, dtype);
+      return scan_bits<std::int64_t>(data, parts, *bits);
   }
 }
 
@@ -109,6 +93,22 @@ bool costs_time_where_subnormal(at::ScalarType dtype) {
 }
 
 }  // namespace
+
+std::optional<FloatBits> float_bits(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kHalf:
+      return FloatBits{at::kShort, 0x7FFF, 0x7C00, 0x0400};
+    case at::kBFloat16:
+      return FloatBits{at::kShort, 0x7FFF, 0x7F80, 0x0080};
+    case at::kFloat:
+      return FloatBits{at::kInt, 0x7FFFFFFF, 0x7F800000, 0x00800000};
+    case at::kDouble:
+      return FloatBits{at::kLong, std::numeric_limits<std::int64_t>::max(), 0x7FF0000000000000,
+                       0x0010000000000000};
+    default:
+      return std::nullopt;
+  }
+}
 
 std::optional<ValueHealth> health_of_codes(at::ScalarType dtype,
                                            const std::array<bool, 256>& seen) {

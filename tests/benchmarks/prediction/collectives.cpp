@@ -18,7 +18,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/read_file.h"
 #include "predictor/collectives/models.h"
-#include "predictor/collectives/read_rows.h"
+#include "predictor/collectives/rows.h"
 #include "predictor/collectives/sigmoid.h"
 #include "predictor/fitting/errors.h"
 #include "predictor/fitting/interpolation.h"

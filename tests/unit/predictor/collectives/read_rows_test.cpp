@@ -1,10 +1,9 @@
-#include "predictor/collectives/read_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "predictor/collectives/rows.h"
 #include "readers.h"
 #include "testing/error_text.h"
 

@@ -1,5 +1,3 @@
-#include "predictor/embedding/heuristics.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "fake_costs.h"
+#include "predictor/embedding/search.h"
 
 namespace understudy::predictor {
 namespace {

@@ -10,8 +10,7 @@
 
 #include "fake_costs.h"
 #include "predictor/embedding/balance.h"
-#include "predictor/embedding/draw.h"
-#include "predictor/embedding/heuristics.h"
+#include "predictor/embedding/task.h"
 #include "testing/error_text.h"
 
 namespace understudy::predictor {

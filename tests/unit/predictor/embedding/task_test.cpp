@@ -6,7 +6,6 @@
 #include <string>
 
 #include "et_schema/support/error.h"
-#include "predictor/embedding/draw.h"
 #include "testing/error_text.h"
 
 namespace understudy::predictor {

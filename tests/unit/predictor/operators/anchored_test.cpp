@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "predictor/calls/known_cards.h"
-#include "predictor/operators/assumed_results.h"
+#include "predictor/operators/work.h"
 
 namespace understudy::predictor {
 namespace {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "predictor/calls/call.h"
 
@@ -60,5 +62,11 @@ struct Work {
 [[nodiscard]] inline double bytes_of(const Work& work) {
   return work.read_bytes + work.write_bytes;
 }
+
+/// Adds the results that a call's name and arguments tell, where its record has arguments alone, as
+/// Kineto's has: enough for work_of(), not for more. `lists`: lists of integers among the
+/// arguments, in their order. What the name does not tell is taken for elementwise: a result as
+/// large as its arguments together.
+void add_assumed_results(OperatorCall& call, const std::vector<std::vector<std::int64_t>>& lists);
 
 }  // namespace understudy::predictor

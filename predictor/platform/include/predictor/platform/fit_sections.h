@@ -9,7 +9,7 @@
 #include "et_schema/model/comms.h"
 #include "et_schema/support/input_files.h"
 #include "predictor/collectives/profiled_calls.h"
-#include "predictor/collectives/read_rows.h"
+#include "predictor/collectives/rows.h"
 #include "predictor/embedding/rows.h"
 #include "predictor/fitting/errors.h"
 #include "predictor/overheads/observe_overlap.h"

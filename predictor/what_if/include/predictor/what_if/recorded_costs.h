@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "predictor/calls/costs.h"
-#include "predictor/collectives/read_rows.h"
+#include "predictor/collectives/rows.h"
 #include "predictor/simulate/job.h"
 
 namespace understudy::predictor {

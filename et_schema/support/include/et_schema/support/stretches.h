@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace understudy::predictor {
+namespace understudy::et_schema {
 
 /// A stretch of time; its end is exclusive.
 struct Stretch {
@@ -20,11 +20,7 @@ using Stretches = std::vector<Stretch>;
 /// How much of `of` the stretches cover; they must be separate and in order.
 [[nodiscard]] std::int64_t covered_ns(const Stretches& stretches, const Stretch& of);
 
-struct StreamStretch {
-  std::int64_t stream = 0;
-  Stretch stretch = {};
-};
-/// The time when two or more different streams work, as separate stretches in order.
-[[nodiscard]] Stretches several_streams(const std::vector<StreamStretch>& work);
+/// The sum of their lengths.
+[[nodiscard]] std::int64_t total_ns(const Stretches& stretches);
 
-}  // namespace understudy::predictor
+}  // namespace understudy::et_schema

@@ -1,0 +1,69 @@
+#include "et_schema/model/touches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "et_schema/model/schema_text.h"
+
+namespace understudy::et_schema {
+
+Touched touched_by(const Program& program, const Instruction& instruction) {
+  Touched touched;
+  const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
+  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+    for_each_slot({instruction.args[i]}, [&](SlotId slot) {
+      // Most schemas write nothing, which the first look tells.
+      const bool writes = !instruction.schema ||
+                          (program.schemas[*instruction.schema].find('!') != std::string::npos &&
+                           argument_is_written(program.schemas[*instruction.schema], i));
+      (writes ? touched.writes : touched.reads).push_back(storage_of(slot));
+    });
+  }
+  for_each_slot(instruction.results, [&](SlotId slot) {
+    // A view's result is memory that it reads.
+    const StorageId storage = storage_of(slot);
+    if (std::ranges::find(touched.reads, storage) == touched.reads.end()) {
+      touched.writes.push_back(storage);
+    }
+  });
+  return touched;
+}
+
+void LastOfLanes::note(std::uint32_t lane, std::uint32_t step) {
+  const auto known = std::ranges::find(lasts_, lane, &Last::lane);
+  if (known == lasts_.end()) {
+    lasts_.push_back({lane, step});
+  } else {
+    known->step = std::max(known->step, step);
+  }
+}
+
+void LastOfLanes::note_others(const LastOfLanes& others, std::uint32_t own) {
+  for (const Last& other : others.lasts_) {
+    if (other.lane != own) {
+      note(other.lane, other.step);
+    }
+  }
+}
+
+std::vector<LastOfLanes::Last> LastOfLanes::sorted() && {
+  std::ranges::sort(lasts_, {}, &Last::lane);
+  return std::move(lasts_);
+}
+
+std::vector<LastOfLanes::Last> LastTouches::enter(std::uint32_t at, std::uint32_t lane,
+                                                  const Touched& touched) {
+  LastOfLanes latest;
+  for (const StorageId storage : touched.reads) {
+    latest.note_others(writes_[storage], lane);
+    reads_[storage].note(lane, at);
+  }
+  for (const StorageId storage : touched.writes) {
+    latest.note_others(writes_[storage], lane);
+    latest.note_others(reads_[storage], lane);
+    writes_[storage].note(lane, at);
+  }
+  return std::move(latest).sorted();
+}
+
+}  // namespace understudy::et_schema
