@@ -100,11 +100,13 @@ class Pages(unittest.TestCase):
 
     def compare_table(self, table):
         self.assertGreater(len(table["rows"]), 0)
+        if isinstance(table["rows"], dict):
+            table["rows"] = [{"name": name, "value": value} for name, value in table["rows"].items()]
         if table["block"] is None:
             self.assertEqual(len(table["shown"]), len(table["rows"]))
             for column, key in enumerate(table["keys"]):
-                words = [row[key] for row in table["rows"] if key and isinstance(row[key], str) and row[key]]
-                shown = [cells[column] for cells, row in zip(table["shown"], table["rows"]) if key and isinstance(row[key], str) and row[key]]
+                words = [row[key] for row in table["rows"] if key and isinstance(row.get(key), str) and row[key]]
+                shown = [cells[column] for cells, row in zip(table["shown"], table["rows"]) if key and isinstance(row.get(key), str) and row[key]]
                 self.assertEqual(shown, words)
             return
         self.assertEqual(len(table["block"]), len(table["rows"]))

@@ -39,7 +39,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"inferred_tensors",
      "Arguments of a profile that several tensors of one layout could be; the likeliest is taken."},
     {"external_tensors",
-     "Arguments of a profile that none of its operators can have made; they exist before the "
+     "Tensors of a profile that none of its operators can have made; they exist before the "
      "step."},
     {"reused_addresses",
      "Reads that show another tensor at a reused address; taken as a tensor of its own."},

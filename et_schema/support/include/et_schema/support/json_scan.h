@@ -1,9 +1,8 @@
 #pragma once
 
 #ifdef __SSE2__
-#endif
-
 #include <emmintrin.h>
+#endif
 
 #include <algorithm>
 #include <bit>
