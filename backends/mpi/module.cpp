@@ -1,5 +1,5 @@
-#include "backends/backend.h"
-#include "mpi_backend.h"
+#include "backends/wire.h"
+#include "mpi_wire.h"
 
 extern "C" int understudy_backend_version() {
   return understudy::backends::kBackendVersion;
@@ -7,5 +7,7 @@ extern "C" int understudy_backend_version() {
 
 extern "C" understudy::backends::Backend* understudy_make_backend(
     const understudy::backends::BackendOptions& options) {
-  return std::make_unique<understudy::backends::MpiBackend>(options).release();
+  return understudy::backends::make_ranks_backend(std::make_unique<understudy::backends::MpiWire>(),
+                                                  options)
+      .release();
 }

@@ -16,12 +16,16 @@ struct Launcher {
   const char* size;
 };
 
+constexpr std::array<Launcher, 3> kMpiLaunchers = {
+    {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+     {"PMI_RANK", "PMI_SIZE"},
+     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}}};
+constexpr const char* kPmixRank = "PMIX_RANK";
 // SLURM_STEP_NUM_TASKS and not SLURM_NTASKS: a batch script that has not called srun has the latter
 // too, and so would every program in it that was started by hand.
-constexpr std::array<Launcher, 4> kLaunchers = {{{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                                 {"PMI_RANK", "PMI_SIZE"},
-                                                 {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-                                                 {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}}};
+constexpr Launcher kSlurm = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
+/// torchrun's, after all others: a shell that it started may have started mpirun.
+constexpr Launcher kTorchrun = {"RANK", "WORLD_SIZE"};
 
 /// The number of a process among those of its host; torchrun's variable last, since a shell that
 /// torchrun started may have started mpirun.
@@ -32,8 +36,6 @@ constexpr std::array<const char*, 7> kLocalRanks = {"OMPI_COMM_WORLD_LOCAL_RANK"
                                                     "FLUX_TASK_LOCAL_ID",
                                                     "SLURM_LOCALID",
                                                     "LOCAL_RANK"};
-
-constexpr const char* kPmixRank = "PMIX_RANK";
 
 [[nodiscard]] std::optional<int> environment_number(const char* name) {
   const char* text = std::getenv(name);
@@ -49,16 +51,65 @@ constexpr const char* kPmixRank = "PMIX_RANK";
   return number;
 }
 
+[[nodiscard]] std::optional<Launch> launched_by(const Launcher& launcher, Launch::Meeting meeting) {
+  const std::optional<int> size = environment_number(launcher.size);
+  const std::optional<int> rank = environment_number(launcher.rank);
+  if (!size || !rank || *rank >= *size) {
+    return std::nullopt;
+  }
+  return Launch{.meeting = meeting, .world_size = *size, .rank = *rank, .address = {}};
+}
+
+/// "gpu[03-05,9],login" begins with gpu03.
+[[nodiscard]] std::string first_host(std::string_view list) {
+  const std::size_t bracket = list.find('[');
+  if (bracket >= list.find(',')) {
+    return std::string(list.substr(0, list.find(',')));
+  }
+  const std::string_view numbers = list.substr(bracket + 1);
+  return std::string(list.substr(0, bracket)) +
+         std::string(numbers.substr(0, numbers.find_first_of("-,]")));
+}
+
+/// The store's address is what MASTER_ADDR and MASTER_PORT say. Slurm's own variables tell the
+/// first host of a step, where its rank 0 is, and its job's number makes a port.
+[[nodiscard]] Launch with_address(Launch launch, bool by_slurm) {
+  const char* const address = std::getenv("MASTER_ADDR");
+  const std::optional<int> port = environment_number("MASTER_PORT");
+  if (address != nullptr && port) {
+    launch.address = address;
+    launch.port = *port;
+    return launch;
+  }
+  constexpr int kFirstPort = 20000;
+  constexpr int kPorts = 10000;
+  const char* const hosts = std::getenv("SLURM_STEP_NODELIST");
+  const std::optional<int> job = environment_number("SLURM_JOB_ID");
+  if (by_slurm && hosts != nullptr && job) {
+    launch.address = first_host(hosts);
+    launch.port = kFirstPort + (*job + environment_number("SLURM_STEP_ID").value_or(0)) % kPorts;
+  }
+  return launch;
+}
+
 }  // namespace
 
-std::optional<int> launched_world_size() {
-  for (const Launcher& launcher : kLaunchers) {
-    const std::optional<int> size = environment_number(launcher.size);
-    if (size.has_value() && environment_number(launcher.rank).has_value()) {
-      return size;
+std::optional<Launch> launched() {
+  for (const Launcher& launcher : kMpiLaunchers) {
+    if (const std::optional<Launch> launch = launched_by(launcher, Launch::Meeting::kMpi)) {
+      return launch;
     }
   }
-  return environment_number(kPmixRank).has_value() ? std::optional<int>(0) : std::nullopt;
+  const bool has_pmix = environment_number(kPmixRank).has_value();
+  if (const std::optional<Launch> launch =
+          launched_by(kSlurm, has_pmix ? Launch::Meeting::kMpi : Launch::Meeting::kStore)) {
+    return has_pmix ? *launch : with_address(*launch, /*by_slurm=*/true);
+  }
+  if (has_pmix) {
+    return Launch{.address = {}};
+  }
+  const std::optional<Launch> launch = launched_by(kTorchrun, Launch::Meeting::kStore);
+  return launch ? std::optional(with_address(*launch, /*by_slurm=*/false)) : std::nullopt;
 }
 
 std::optional<int> launched_local_rank() {

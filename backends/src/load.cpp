@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -33,7 +34,7 @@ namespace {
 [[nodiscard]] std::string names_that_come() {
   std::string names;
   for (const Module& row : kModules) {
-    names += fmt::format("{}'{}'", names.empty() ? "" : " and ", row.name);
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", row.name);
   }
   return fmt::format("only {} come with this version", names);
 }
@@ -96,7 +97,10 @@ std::unique_ptr<Backend> load_backend(const std::string& name, const std::string
 }
 
 std::unique_ptr<Backend> join_job(const BackendOptions& options) {
-  return load_backend(name_of(ModuleKind::kJob), module_directory(), options);
+  const std::optional<Launch> launch = launched();
+  const bool by_store = launch && launch->meeting == Launch::Meeting::kStore;
+  return load_backend(name_of(by_store ? ModuleKind::kStoreJob : ModuleKind::kMpiJob),
+                      module_directory(), options);
 }
 
 std::unique_ptr<DeviceCommunicator> load_device_communicator(const std::string& name,

@@ -8,8 +8,9 @@ namespace understudy::backends {
 
 /// What a module makes.
 enum class ModuleKind : std::uint8_t {
-  kJob,     ///< a Backend: ranks that a launcher started
-  kDevices  ///< a DeviceCommunicator: tensors from GPU to GPU
+  kMpiJob,    ///< a Backend: ranks that meet by MPI
+  kStoreJob,  ///< a Backend: ranks that meet at a store
+  kDevices    ///< a DeviceCommunicator: tensors from GPU to GPU
 };
 
 /// A module that comes with this version: the library understudy_backend_NAME.so.
@@ -23,11 +24,13 @@ struct Module {
 inline constexpr std::string_view kInstallOwn = "install the module that came with this program";
 
 /// Of each kind the first is the one that is used.
-inline constexpr std::array<Module, 2> kModules = {{
-    {"mpi", ModuleKind::kJob,
-     "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev and openmpi-bin, or run one rank "
-     "without mpirun",
-     "install Open MPI (apt-get install openmpi-bin libopenmpi3), or run one rank without mpirun"},
+inline constexpr std::array<Module, 3> kModules = {{
+    {"mpi", ModuleKind::kMpiJob,
+     "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev and openmpi-bin, start the ranks "
+     "with torchrun --no-python, or run one rank without mpirun",
+     "install Open MPI (apt-get install openmpi-bin libopenmpi3), start the ranks with torchrun "
+     "--no-python, or run one rank without mpirun"},
+    {"tcp", ModuleKind::kStoreJob, kInstallOwn, kInstallOwn},
     {"nccl", ModuleKind::kDevices, kInstallOwn, kInstallOwn},
 }};
 

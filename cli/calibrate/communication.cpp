@@ -134,7 +134,8 @@ void write_platform(const CalibrateArguments& arguments) {
 }  // namespace
 
 bool CommunicationJob::is_wanted() {
-  return backends::launched_world_size().value_or(1) > 1;
+  const std::optional<backends::Launch> launch = backends::launched();
+  return launch && launch->world_size > 1;
 }
 
 int CommunicationJob::run(const CalibrateArguments& arguments) {

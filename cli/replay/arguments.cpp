@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kExamples =
     "  replay bench.et                            one rank, 20 iterations or 30 seconds\n"
     "  mpirun -np 8 replay bench.et               all ranks of a benchmark of eight\n"
+    "  torchrun --no-python --nproc-per-node 8 replay bench.et    the same without MPI\n"
     "  replay bench.et --rank 3                   rank 3 alone, communicating with itself\n"
     "  replay et.json.gz --iterations 100         a trace, compiled on the fly\n"
     "  replay bench.et --only compute             without what communication costs\n"

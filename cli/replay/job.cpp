@@ -92,8 +92,8 @@ void ReplayJob::end_others(int status) {
 }
 
 void ReplayJob::join_launcher() {
-  const std::optional<int> launched = backends::launched_world_size();
-  if (launched && *launched != 1) {
+  const std::optional<backends::Launch> launch = backends::launched();
+  if (launch && launch->world_size != 1) {
     backend_ = backends::join_job();
   }
 }

@@ -125,6 +125,13 @@ Ended run(int ranks, const std::string& scenario, const std::string& flags = "")
   return ended;
 }
 
+/// Ranks that meet at a store, as torchrun's do.
+Ended run_by_store(int ranks, const std::string& scenario) {
+  return Watched("\"" UNDERSTUDY_START_RANKS "\" " + std::to_string(ranks) +
+                 " \"" UNDERSTUDY_SCENARIO "\" " + scenario)
+      .end();
+}
+
 /// The libraries that stand in for CUDA's driver and NCCL.
 constexpr const char* kFakeGpu = "-x LD_LIBRARY_PATH=\"" UNDERSTUDY_FAKE_GPU_LIBRARIES "\"";
 
@@ -241,9 +248,9 @@ TEST(TimeLimit, OfAnAsynchronousCallIsReportedByItsWait) {
 TEST(TimeLimit, OfMakingAGroup) {
   const Ended ended = run(2, "group_that_one_rank_does_not_make");
   expect_end(ended, 1);
-  EXPECT_TRUE(holds_one_of(ended, {late(0, "_allgather_base, call 1 of group 'set-up of the job'",
+  EXPECT_TRUE(holds_one_of(ended, {late(0, "_allgather_base, call 2 of group 'set-up of the job'",
                                         "every rank of the group in this call",
-                                        "rank 1 has started 0 and is in no communication")}));
+                                        "rank 1 has started 1 and is in no communication")}));
 }
 
 TEST(TimeLimit, NamesTheRankThatIsStopped) {
@@ -284,6 +291,20 @@ TEST(Mismatch, MessageThatIsLargerHasMpisOwnText) {
       ended, {failed("MPI failed in a transfer", "", "MPI_ERR_TRUNCATE: message truncated")}));
 }
 
+/// What rank `rank` says when rank 2 of three has died.
+std::string died(int rank) {
+  return et_schema::to_text(et_schema::run_failed(
+             "a rank has died",
+             {.file = "",
+              .rank = rank,
+              .field = "allreduce, call 2 of group 'world'",
+              .expected = "every rank of the group in this call",
+              .got = "the process of rank 2 has ended",
+              .hint = "what ended it stands in its own output or in the system's log: memory, "
+                      "mostly"})) +
+         "\n";
+}
+
 TEST(Death, AKilledRankEndsTheJob) {
   const Ended ended = run(4, "last_rank_is_killed");
   EXPECT_NE(ended.status, 0);
@@ -293,19 +314,7 @@ TEST(Death, AKilledRankEndsTheJob) {
 // Some launchers let the other ranks continue; their exit status is then their own.
 TEST(Death, OfARankIsSeenByTheOthers) {
   const Ended ended = run(3, "last_rank_is_killed", "--enable-recovery");
-  const auto text = [](int rank) {
-    return et_schema::to_text(et_schema::run_failed(
-               "a rank has died",
-               {.file = "",
-                .rank = rank,
-                .field = "allreduce, call 2 of group 'world'",
-                .expected = "every rank of the group in this call",
-                .got = "the process of rank 2 has ended",
-                .hint = "what ended it stands in its own output or in the system's log: memory, "
-                        "mostly"})) +
-           "\n";
-  };
-  EXPECT_TRUE(holds_one_of(ended, {text(0), text(1)}));
+  EXPECT_TRUE(holds_one_of(ended, {died(0), died(1)}));
 }
 
 TEST(Interrupt, EndsACallUnderWay) {
@@ -329,6 +338,70 @@ TEST(Abort, AnExceptionPastTheBackendDoesNotHang) {
   const Ended ended = run(3, "last_rank_throws_past_the_backend");
   expect_end(ended, 65);
   EXPECT_NE(ended.output.find("thrown with a call under way\n"), std::string::npos) << ended.output;
+}
+
+// The same over sockets: what differs is who ends the other ranks.
+
+TEST(Store, ALateRankIsNamedAndTheOthersEnd) {
+  const Ended ended = run_by_store(3, "last_rank_computes");
+  expect_end(ended, 1);
+  const auto text = [](int rank) {
+    return late(rank, "allreduce, call 2 of group 'world'", "every rank of the group in this call",
+                "rank 2 has started 1 and is in no communication");
+  };
+  EXPECT_TRUE(holds_one_of(ended, {text(0), text(1)}));
+}
+
+TEST(Store, AMessageOfAnotherSizeIsNamedWhicheverIsLarger) {
+  EXPECT_TRUE(holds_one_of(
+      run_by_store(2, "message_is_larger"),
+      {failed("a message of another size", "16 bytes from rank 1 of the group", "32")}));
+  EXPECT_TRUE(holds_one_of(
+      run_by_store(2, "message_is_smaller"),
+      {failed("a message of another size", "32 bytes from rank 1 of the group", "16")}));
+}
+
+TEST(Store, AKilledRankIsNamedByTheOthers) {
+  EXPECT_TRUE(holds_one_of(run_by_store(3, "last_rank_is_killed"), {died(0), died(1)}));
+}
+
+TEST(Store, AnAbortEndsAllRanksWithItsStatus) {
+  expect_end(run_by_store(4, "last_rank_aborts"), 65);
+}
+
+TEST(Store, ARankThatNeverComes) {
+  const Ended ended = Watched(
+                          "env RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=0 "
+                          "\"" UNDERSTUDY_SCENARIO "\" last_rank_computes")
+                          .end();
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(
+      ended, {et_schema::to_text(et_schema::run_failed(
+                  "the ranks did not find each other",
+                  {.rank = 0,
+                   .field = "127.0.0.1 port 0",
+                   .expected = "2 ranks within 3 s",
+                   .got = "none from rank 1",
+                   .hint = "MASTER_ADDR must be the host of rank 0 as all hosts see it, "
+                           "MASTER_PORT free there, WORLD_SIZE the number of processes that are "
+                           "started"})) +
+              "\n"}));
+}
+
+TEST(Store, ItsAddressMustBeTold) {
+  const Ended ended =
+      Watched("env RANK=0 WORLD_SIZE=2 \"" UNDERSTUDY_SCENARIO "\" last_rank_computes").end();
+  expect_end(ended, 2);
+  EXPECT_TRUE(holds_one_of(
+      ended, {et_schema::to_text(et_schema::usage_error(
+                  "a launcher has started several ranks, but does not say where they meet",
+                  {.rank = 0,
+                   .field = "MASTER_ADDR and MASTER_PORT",
+                   .expected = "the address of rank 0 and a free port there, as torchrun sets them",
+                   .got = "not both are set",
+                   .hint = "start with torchrun or mpirun, or set both; unset RANK and WORLD_SIZE "
+                           "for one process"})) +
+              "\n"}));
 }
 
 }  // namespace

@@ -1,14 +1,27 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace understudy::backends {
 
-/// The number of ranks that a launcher (mpirun of Open MPI, MPICH and its kin, srun) started this
-/// process with, told by the environment alone: no MPI is initialised. Absent: started by hand.
-/// 0: a launcher is there but does not tell the number (PMIx alone).
-[[nodiscard]] std::optional<int> launched_world_size();
+/// How a launcher started this process among others, told by the environment alone.
+struct Launch {
+  /// How the ranks find each other.
+  enum class Meeting : std::uint8_t {
+    kMpi,   ///< by MPI: mpirun of Open MPI, MPICH and its kin, srun with PMI
+    kStore  ///< at c10d's store on `address`: torchrun, Kubernetes, srun without PMI
+  };
+  Meeting meeting = Meeting::kMpi;
+  int world_size = 0;   ///< 0: the launcher does not tell the number (PMIx alone)
+  int rank = 0;         ///< where world_size is known
+  std::string address;  ///< of the store; empty: not told
+  int port = 0;
+};
+
+/// Absent: started by hand.
+[[nodiscard]] std::optional<Launch> launched();
 
 /// The number of this process among those of its host, as the launcher or torchrun tells it; absent
 /// where none does.

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 namespace understudy::backends {
 namespace {
@@ -12,12 +13,30 @@ namespace {
 class Launched : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name :
-         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
-          "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-          "SLURM_NTASKS", "PMIX_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-          "MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID",
-          "LOCAL_RANK"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "PMI_RANK",
+                             "PMI_SIZE",
+                             "MV2_COMM_WORLD_RANK",
+                             "MV2_COMM_WORLD_SIZE",
+                             "SLURM_PROCID",
+                             "SLURM_STEP_NUM_TASKS",
+                             "SLURM_NTASKS",
+                             "SLURM_STEP_NODELIST",
+                             "SLURM_JOB_ID",
+                             "SLURM_STEP_ID",
+                             "RANK",
+                             "WORLD_SIZE",
+                             "MASTER_ADDR",
+                             "MASTER_PORT",
+                             "PMIX_RANK",
+                             "OMPI_COMM_WORLD_LOCAL_RANK",
+                             "MPI_LOCALRANKID",
+                             "MV2_COMM_WORLD_LOCAL_RANK",
+                             "PALS_LOCAL_RANKID",
+                             "FLUX_TASK_LOCAL_ID",
+                             "SLURM_LOCALID",
+                             "LOCAL_RANK"}) {
       unsetenv(name);
     }
   }
@@ -25,46 +44,88 @@ class Launched : public testing::Test {
 };
 
 TEST_F(Launched, ByHand) {
-  EXPECT_FALSE(launched_world_size().has_value());
+  EXPECT_FALSE(launched().has_value());
 }
 
 TEST_F(Launched, ByOpenMpi) {
   set("OMPI_COMM_WORLD_RANK", "3");
   set("OMPI_COMM_WORLD_SIZE", "8");
   set("PMIX_RANK", "3");
-  EXPECT_EQ(launched_world_size(), 8);
+  EXPECT_EQ(launched()->world_size, 8);
+  EXPECT_EQ(launched()->meeting, Launch::Meeting::kMpi);
 }
 
 TEST_F(Launched, ByMpich) {
   set("PMI_RANK", "0");
   set("PMI_SIZE", "2");
-  EXPECT_EQ(launched_world_size(), 2);
+  EXPECT_EQ(launched()->world_size, 2);
+  EXPECT_EQ(launched()->meeting, Launch::Meeting::kMpi);
 }
 
-TEST_F(Launched, BySrun) {
+TEST_F(Launched, BySrunWithPmix) {
   set("SLURM_PROCID", "1");
   set("SLURM_NTASKS", "16");
   set("SLURM_STEP_NUM_TASKS", "4");
-  EXPECT_EQ(launched_world_size(), 4);
+  set("PMIX_RANK", "1");
+  EXPECT_EQ(launched()->world_size, 4);
+  EXPECT_EQ(launched()->meeting, Launch::Meeting::kMpi);
+}
+
+TEST_F(Launched, BySrunWithoutPmiTheStepsFirstHostHoldsTheStore) {
+  set("SLURM_PROCID", "1");
+  set("SLURM_STEP_NUM_TASKS", "4");
+  set("SLURM_JOB_ID", "123456");
+  set("SLURM_STEP_ID", "2");
+  for (const auto& [hosts, first] : {std::pair("gpu07", "gpu07"),
+                                     {"a1,b2", "a1"},
+                                     {"gpu[03-05,9],login", "gpu03"},
+                                     {"x,gpu[1-2]", "x"}}) {
+    set("SLURM_STEP_NODELIST", hosts);
+    EXPECT_EQ(launched()->address, first);
+  }
+  EXPECT_EQ(launched()->meeting, Launch::Meeting::kStore);
+  EXPECT_EQ(launched()->port, 23458);
+  EXPECT_EQ(launched()->rank, 1);
+  set("MASTER_ADDR", "head");
+  set("MASTER_PORT", "29500");
+  EXPECT_EQ(launched()->address, "head");
+  EXPECT_EQ(launched()->port, 29500);
+}
+
+TEST_F(Launched, ByTorchrun) {
+  set("RANK", "1");
+  set("WORLD_SIZE", "2");
+  EXPECT_EQ(launched()->address, "");
+  set("MASTER_ADDR", "10.0.0.7");
+  set("MASTER_PORT", "29500");
+  EXPECT_EQ(launched()->meeting, Launch::Meeting::kStore);
+  EXPECT_EQ(launched()->world_size, 2);
+  EXPECT_EQ(launched()->rank, 1);
+  EXPECT_EQ(launched()->address, "10.0.0.7");
+  EXPECT_EQ(launched()->port, 29500);
+  set("OMPI_COMM_WORLD_RANK", "0");
+  set("OMPI_COMM_WORLD_SIZE", "4");
+  EXPECT_EQ(launched()->world_size, 4) << "mpirun in a script of torchrun's";
 }
 
 TEST_F(Launched, BatchScriptThatHasNotCalledSrunIsNoLauncher) {
   set("SLURM_PROCID", "0");
   set("SLURM_NTASKS", "16");
-  EXPECT_FALSE(launched_world_size().has_value());
+  EXPECT_FALSE(launched().has_value());
 }
 
 TEST_F(Launched, ByPmixAloneTheSizeIsNotTold) {
   set("PMIX_RANK", "5");
-  EXPECT_EQ(launched_world_size(), 0);
+  EXPECT_EQ(launched()->world_size, 0);
+  EXPECT_EQ(launched()->meeting, Launch::Meeting::kMpi);
 }
 
 TEST_F(Launched, TextThatIsNoNumberDoesNotCount) {
   set("OMPI_COMM_WORLD_RANK", "0");
   set("OMPI_COMM_WORLD_SIZE", "8x");
-  EXPECT_FALSE(launched_world_size().has_value());
+  EXPECT_FALSE(launched().has_value());
   set("OMPI_COMM_WORLD_SIZE", "-1");
-  EXPECT_FALSE(launched_world_size().has_value());
+  EXPECT_FALSE(launched().has_value());
 }
 
 TEST_F(Launched, NumberOnTheHost) {

@@ -22,21 +22,24 @@ et_schema::Error error_of_loading(const std::string& name, const std::string& di
 TEST(LoadBackend, ModuleThatIsNotThere) {
   const et_schema::Error error = error_of_loading("mpi", "/nowhere");
   EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-  EXPECT_EQ(et_schema::to_text(error),
-            et_schema::to_text(et_schema::usage_error(
-                "the communication backend 'mpi' cannot be loaded",
-                {.file = "/nowhere/understudy_backend_mpi.so",
-                 .field = "",
-                 .expected = "the backend's module",
-                 .got = "no such file",
-                 .hint = "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev and "
-                         "openmpi-bin, or run one rank without mpirun"})));
+  EXPECT_EQ(
+      et_schema::to_text(error),
+      et_schema::to_text(et_schema::usage_error(
+          "the communication backend 'mpi' cannot be loaded",
+          {.file = "/nowhere/understudy_backend_mpi.so",
+           .field = "",
+           .expected = "the backend's module",
+           .got = "no such file",
+           .hint =
+               "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev and "
+               "openmpi-bin, start the ranks with torchrun --no-python, or run one rank without "
+               "mpirun"})));
 }
 
 TEST(LoadBackend, NameThatIsNotKnown) {
   const et_schema::Error error = error_of_loading("carrier-pigeon", "/nowhere");
   EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-  EXPECT_EQ(error.context().hint, "only 'mpi' and 'nccl' come with this version");
+  EXPECT_EQ(error.context().hint, "only 'mpi', 'tcp', 'nccl' come with this version");
 }
 
 TEST(LoadBackend, LibraryOfTheModuleIsMissing) {

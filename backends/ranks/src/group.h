@@ -1,25 +1,24 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "backends/check_call.h"
 #include "backends/communicator.h"
+#include "backends/wire.h"
 
 namespace understudy::backends {
 
-/// A process group of the job. Sends and receives have a communicator of their own, so that only
-/// the caller uses their tags.
+/// A process group of the job. Sends and receives have a channel of their own, so that only the
+/// caller uses their tags.
 struct Group {
   GroupId id = 0;
   std::string name;
   std::vector<int> ranks;  ///< world ranks in group order
   int rank = -1;           ///< of this process in the group; -1: it is no member
-  MPI_Comm collectives = MPI_COMM_NULL;
-  MPI_Comm messages = MPI_COMM_NULL;
+  Channel collectives = 0;
+  Channel messages = 0;
 
   // Counts of the calls that this process has started, to find out which rank waits for which:
   std::uint64_t collective_count = 0;

@@ -20,14 +20,13 @@ constexpr unsigned kPollsBetweenLooks = 64;
 
 }  // namespace
 
-Engine::Engine(int world_rank, int tag_limit, MPI_Comm board_comm, Processes processes,
-               double time_limit_s, GroupFinder find_group)
-    : world_rank_(world_rank),
-      tag_limit_(tag_limit),
+Engine::Engine(Wire& wire, double time_limit_s, GroupFinder find_group)
+    : wire_(wire),
+      world_rank_(wire.rank()),
       time_limit_s_(time_limit_s),
       find_group_(std::move(find_group)),
-      board_(board_comm, [this](const Question& question) { return answer(question); }),
-      watch_(board_, std::move(processes)),
+      board_(wire, [this](const Question& question) { return answer(question); }),
+      watch_(board_),
       thread_([this] { work(); }) {}
 
 Engine::~Engine() {
@@ -37,11 +36,6 @@ Engine::~Engine() {
   }
   queue_changed_.notify_one();
   thread_.join();
-  // While transfers are under way MPI must not be called again: it would continue them on buffers
-  // that may be gone.
-  if (is_idle()) {
-    board_.withdraw();
-  }
 }
 
 std::shared_ptr<Operation> Engine::start(const Call& call, Group& group) {
@@ -84,6 +78,10 @@ void Engine::with_token_or_without(std::chrono::milliseconds patience,
                                    const std::function<void()>& action) {
   const std::unique_lock lock(token_, patience);
   action();
+}
+
+void Engine::watch_processes(Processes processes) {
+  with_token([&] { watch_.set_processes(std::move(processes)); });
 }
 
 void Engine::interrupt() {
@@ -192,9 +190,10 @@ void Engine::begin(Operation& operation) {
   } else {
     operation.index = ++group.collective_count;
   }
-  const auto slots = static_cast<std::uint64_t>(tag_limit_ / kTagsOfCall);
+  const auto slots = static_cast<std::uint64_t>(wire_.tag_limit() / kTagsOfCall);
   const int tag = static_cast<int>(operation.index % slots) * kTagsOfCall;
-  Lowering(call, group, reductions_, tag).lower(operation.schedule);
+  operation.schedule = std::make_unique<Schedule>(wire_.make_transfers());
+  Lowering(call, group, wire_.has_collectives(), tag).lower(*operation.schedule);
 }
 
 void Engine::poll(bool look) {
@@ -217,8 +216,9 @@ void Engine::poll(bool look) {
 }
 
 void Engine::advance_all() {
+  wire_.progress();
   std::erase_if(active_, [](const std::shared_ptr<Operation>& operation) {
-    if (!operation->schedule.advance()) {
+    if (!operation->schedule->advance()) {
       return false;
     }
     operation->done.store(true, std::memory_order_release);

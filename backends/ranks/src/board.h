@@ -1,16 +1,14 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
-#include <vector>
+#include <utility>
 
 #include "backends/communicator.h"
+#include "backends/wire.h"
 
 namespace understudy::backends {
 
@@ -43,43 +41,29 @@ struct Heard {
   bool is_stopped = false;  ///< its process is stopped, if that can be found out
 };
 
-/// Tells ranks what the others are doing, over a communicator of its own. A rank answers whenever
-/// its engine serves the board, also while the program computes.
+/// Tells ranks what the others are doing, by letters. A rank answers whenever its engine serves the
+/// board, also while the program computes.
 class Board {
  public:
   using Answerer = std::function<Answer(const Question&)>;
 
-  Board(MPI_Comm comm, Answerer answerer);
-  Board(const Board&) = delete;
-  Board& operator=(const Board&) = delete;
-  /// Stops listening; the last call, before MPI_Finalize.
-  void withdraw();
+  Board(Wire& wire, Answerer answerer) : wire_(wire), answerer_(std::move(answerer)) {}
 
   /// Answers questions that have come in, and takes answers.
   void serve();
   /// Sends the question, unless one to this rank is still under way.
-  void ask(const Question& question, int world_rank);
-  [[nodiscard]] const Heard& heard(int world_rank) { return peer(world_rank).heard; }
+  void ask(const Question& question, int world_rank, std::chrono::steady_clock::time_point now);
+  [[nodiscard]] const Heard& heard(int world_rank) { return of(world_rank); }
+  [[nodiscard]] bool is_lost(int world_rank) const { return wire_.is_lost(world_rank); }
 
  private:
-  /// Only one question at a time is under way to a rank, so that no answer is taken for another's.
-  struct Peer {
-    Question sent;
-    Answer arriving;
-    MPI_Request receive = MPI_REQUEST_NULL;
-    Heard heard;
-  };
+  [[nodiscard]] Heard& of(int world_rank);
 
-  void listen();
-  [[nodiscard]] Peer& peer(int world_rank);
-
-  MPI_Comm comm_;
+  Wire& wire_;
   Answerer answerer_;
-  Question incoming_;
-  MPI_Request listening_ = MPI_REQUEST_NULL;
-  // Messages under way stay here until the job ends.
-  std::vector<std::unique_ptr<Answer>> answers_;
-  std::map<int, std::unique_ptr<Peer>> peers_;  ///< by world rank
+  /// By world rank. Only one question at a time is under way to a rank, so that no answer is taken
+  /// for another's.
+  std::map<int, Heard> heard_;
 };
 
 }  // namespace understudy::backends

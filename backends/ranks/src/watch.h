@@ -19,7 +19,10 @@ class Watch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Watch(Board& board, Processes processes) : board_(board), processes_(std::move(processes)) {}
+  explicit Watch(Board& board) : board_(board) {}
+
+  /// Those of the job's ranks; before that, none is known to have ended.
+  void set_processes(Processes processes) { processes_ = std::move(processes); }
 
   /// `started` is the time when the call began. Throws Error (failed) that names the ranks.
   void look(const LateCall& late, Clock::time_point started, Clock::time_point now);

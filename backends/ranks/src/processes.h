@@ -32,7 +32,8 @@ class Processes {
     kStopped,  ///< by a signal or a debugger
     kEnded
   };
-  /// `ranks`: by world rank.
+  /// `ranks`: by world rank. Without any, nothing is known.
+  Processes() = default;
   explicit Processes(std::vector<ProcessId> ranks)
       : own_(own_process()), ranks_(std::move(ranks)) {}
   [[nodiscard]] State state(int world_rank) const;

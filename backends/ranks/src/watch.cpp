@@ -34,7 +34,7 @@ void Watch::look(const LateCall& late, Clock::time_point started, Clock::time_po
   for (Waited& other : waited_) {
     look_for_death(other, late, now);
     hear(other, late, now);
-    board_.ask(question_of(late), other.world_rank);
+    board_.ask(question_of(late), other.world_rank, now);
   }
   if (is_late(late, now)) {
     throw late_call_error(late, all_heard(now));
@@ -50,7 +50,8 @@ void Watch::begin(const LateCall& late, Clock::time_point started) {
 }
 
 void Watch::look_for_death(Waited& other, const LateCall& late, Clock::time_point now) {
-  if (processes_.state(other.world_rank) != Processes::State::kEnded) {
+  if (processes_.state(other.world_rank) != Processes::State::kEnded &&
+      !board_.is_lost(other.world_rank)) {
     return;
   }
   if (!other.dead_since) {

@@ -5,7 +5,6 @@
 
 #include "backends/communicator.h"
 #include "group.h"
-#include "reductions.h"
 #include "schedule.h"
 
 namespace understudy::backends {
@@ -13,15 +12,15 @@ namespace understudy::backends {
 /// Tags that one call may use: its own and the next.
 inline constexpr int kTagsOfCall = 2;
 
-/// A checked call on its way to a schedule. The steps keep copies of it, so call, group and
-/// reductions must outlive the schedule.
+/// A checked call on its way to a schedule. The steps keep copies of it, so call and group must
+/// outlive the schedule. A wire without collectives gets messages in their place.
 class Lowering {
  public:
   /// Among the calls under way in the group, only this one may use `tag`.
-  Lowering(const Call& call, const Group& group, Reductions& reductions, int tag)
+  Lowering(const Call& call, const Group& group, bool has_collectives, int tag)
       : call_(call),
         group_(group),
-        reductions_(reductions),
+        has_collectives_(has_collectives),
         tag_(tag),
         size_(static_cast<std::size_t>(group.size())),
         self_(static_cast<std::size_t>(group.rank)) {}
@@ -35,15 +34,11 @@ class Lowering {
   void reduce(Schedule& schedule) const;
   void reduce_scatter(const std::vector<Buffer>& inputs, Schedule& schedule) const;
   [[nodiscard]] bool is_direct(const Buffer& buffer) const;
-  void post_all_reduce(const Buffer& buffer, Requests& requests) const;
-  void post_reduce(const Buffer& buffer, bool is_root, Requests& requests) const;
-  template <typename Post>
-  void for_each_piece(const Buffer& buffer, Post&& post) const;
   void post_parts_to_owners(const std::vector<Buffer>& parts, std::byte* arrived,
-                            Requests& requests) const;
-  void post_own_to_all(const std::vector<Buffer>& parts, Requests& requests) const;
+                            Transfers& transfers) const;
+  void post_own_to_all(const std::vector<Buffer>& parts, Transfers& transfers) const;
   void post_parts_to_root(const std::vector<Buffer>& parts, const Buffer& own,
-                          Requests& requests) const;
+                          Transfers& transfers) const;
   [[nodiscard]] std::byte* room_for_arrivals(const Buffer& own, Schedule& schedule) const;
   void reduce_arrived(const Buffer& own, const std::byte* arrived) const;
   void finish(const Buffer& buffer) const;
@@ -71,12 +66,12 @@ class Lowering {
     return static_cast<int>((self_ + size_ - step) % size_);
   }
   [[nodiscard]] bool is_root() const { return group_.rank == call_.root_or_peer; }
-  void send(const Buffer& buffer, int peer, int tag, Requests& requests) const;
-  void receive(const Buffer& buffer, int peer, int tag, Requests& requests) const;
+  void send(const Buffer& buffer, int peer, int tag, Transfers& transfers) const;
+  void receive(const Buffer& buffer, int peer, int tag, Transfers& transfers) const;
 
   const Call& call_;
   const Group& group_;
-  Reductions& reductions_;
+  bool has_collectives_;
   int tag_;
   std::size_t size_;
   std::size_t self_;

@@ -1,13 +1,12 @@
-// Lowers collectives that only move bytes. They are MPI's own if each rank has one buffer of equal
-// parts; they are messages between each two ranks if sizes differ, if buffers are lists, or if an
-// int cannot count the bytes. This choice must not depend on anything in which ranks may differ.
+// Lowers collectives that only move bytes. They are the wire's own if it has any and each rank has
+// one buffer of equal parts; they are messages between each two ranks if sizes differ, if buffers
+// are lists, or if a part is too large. This choice must not depend on anything in which ranks may
+// differ.
 #include <algorithm>
-#include <climits>
 
 #include "backends/check_call.h"
 #include "et_schema/support/assert.h"
 #include "lower.h"
-#include "mpi_error.h"
 #include "parts.h"
 
 namespace understudy::backends {
@@ -56,23 +55,24 @@ void Lowering::broadcast(Schedule& schedule) const {
       copy(call_.inputs[i], call_.outputs[i]);
     }
   }
-  schedule.add([this_ = *this](Requests& requests) {
+  if (!has_collectives_) {
+    for (const Buffer& buffer : call_.outputs) {
+      rooted_exchange(std::vector<Buffer>(size_, buffer), std::vector<Buffer>(size_, buffer),
+                      /*to_root=*/false, schedule);
+    }
+    return;
+  }
+  schedule.add([this_ = *this](Transfers& transfers) {
     for (const Buffer& buffer : this_.call_.outputs) {
-      const std::int64_t total = size_bytes(buffer);
-      for (std::int64_t at = 0; at < total; at += kLargestPiece) {
-        check_mpi(MPI_Ibcast(static_cast<std::byte*>(buffer.data) + at,
-                             static_cast<int>(std::min(kLargestPiece, total - at)), MPI_BYTE,
-                             this_.call_.root_or_peer, this_.group_.collectives, requests.add()),
-                  "MPI_Ibcast");
-      }
+      transfers.broadcast(buffer, this_.call_.root_or_peer, this_.group_.collectives);
     }
   });
 }
 
 void Lowering::all_gather_base(Schedule& schedule) const {
-  const bool is_countable = std::all_of(call_.inputs.begin(), call_.inputs.end(),
-                                        [](const Buffer& b) { return size_bytes(b) <= INT_MAX; });
-  if (!is_countable) {
+  const bool is_small = std::ranges::all_of(
+      call_.inputs, [](const Buffer& b) { return size_bytes(b) <= Transfers::kLargestPart; });
+  if (!has_collectives_ || !is_small) {
     exchange(each_to_all(call_.inputs), equal_parts(call_.outputs, group_.size()), schedule);
     return;
   }
@@ -80,12 +80,10 @@ void Lowering::all_gather_base(Schedule& schedule) const {
     const Buffer& input = call_.inputs[i];
     copy(input, slice(call_.outputs[i], group_.rank * input.count, input.count));
   }
-  schedule.add([this_ = *this](Requests& requests) {
+  schedule.add([this_ = *this](Transfers& transfers) {
     for (std::size_t i = 0; i < this_.call_.inputs.size(); ++i) {
-      const int bytes = static_cast<int>(size_bytes(this_.call_.inputs[i]));
-      check_mpi(MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, this_.call_.outputs[i].data,
-                               bytes, MPI_BYTE, this_.group_.collectives, requests.add()),
-                "MPI_Iallgather");
+      transfers.all_gather(this_.call_.outputs[i], size_bytes(this_.call_.inputs[i]),
+                           this_.group_.collectives);
     }
   });
 }
@@ -114,16 +112,13 @@ void Lowering::all_to_all(Schedule& schedule) const {
     return;
   }
   const std::int64_t bytes = size_bytes(inputs[0]) / group_.size();
-  if (bytes > INT_MAX) {
+  if (!has_collectives_ || bytes > Transfers::kLargestPart) {
     exchange(equal_parts(inputs, group_.size()), equal_parts(call_.outputs, group_.size()),
              schedule);
     return;
   }
-  schedule.add([this_ = *this, input = inputs[0], bytes](Requests& requests) {
-    const int count = static_cast<int>(bytes);
-    check_mpi(MPI_Ialltoall(input.data, count, MPI_BYTE, this_.call_.outputs[0].data, count,
-                            MPI_BYTE, this_.group_.collectives, requests.add()),
-              "MPI_Ialltoall");
+  schedule.add([this_ = *this, input = inputs[0], bytes](Transfers& transfers) {
+    transfers.all_to_all(input, this_.call_.outputs[0], bytes, this_.group_.collectives);
   });
 }
 
@@ -133,38 +128,41 @@ void Lowering::all_to_allv(Schedule& schedule) const {
 }
 
 void Lowering::message(Schedule& schedule) const {
-  schedule.add([this_ = *this](Requests& requests) {
+  schedule.add([this_ = *this](Transfers& transfers) {
     const Call& call = this_.call_;
     for (const Buffer& buffer : call.kind == CommKind::kSend ? call.inputs : call.outputs) {
       if (call.kind == CommKind::kSend) {
-        requests.send(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
-                      this_.group_.messages);
+        transfers.send(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
+                       this_.group_.messages);
       } else {
-        requests.receive(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
-                         this_.group_.messages);
+        transfers.receive(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
+                          this_.group_.messages);
       }
     }
   });
 }
 
 void Lowering::barrier(Schedule& schedule) const {
-  schedule.add([comm = group_.collectives](Requests& requests) {
-    check_mpi(MPI_Ibarrier(comm, requests.add()), "MPI_Ibarrier");
-  });
+  if (!has_collectives_) {
+    exchange(std::vector<Buffer>(size_), std::vector<Buffer>(size_), schedule);
+    return;
+  }
+  schedule.add(
+      [channel = group_.collectives](Transfers& transfers) { transfers.barrier(channel); });
 }
 
 /// Sends sends[i·n + r] to rank r, and receives receives[i·n + r] from it.
 void Lowering::exchange(const std::vector<Buffer>& sends, const std::vector<Buffer>& receives,
                         Schedule& schedule) const {
-  schedule.add([this_ = *this, sends, receives](Requests& requests) {
+  schedule.add([this_ = *this, sends, receives](Transfers& transfers) {
     for (std::size_t list = 0; list < receives.size(); list += this_.size_) {
       for (std::size_t step = 1; step < this_.size_; ++step) {
         const int peer = this_.from(step);
-        this_.receive(receives[list + static_cast<std::size_t>(peer)], peer, this_.tag_, requests);
+        this_.receive(receives[list + static_cast<std::size_t>(peer)], peer, this_.tag_, transfers);
       }
       for (std::size_t step = 1; step < this_.size_; ++step) {
         const int peer = this_.to(step);
-        this_.send(sends[list + static_cast<std::size_t>(peer)], peer, this_.tag_, requests);
+        this_.send(sends[list + static_cast<std::size_t>(peer)], peer, this_.tag_, transfers);
       }
       copy(sends[list + this_.self_], receives[list + this_.self_]);
     }
@@ -175,13 +173,13 @@ void Lowering::exchange(const std::vector<Buffer>& sends, const std::vector<Buff
 void Lowering::rooted_exchange(const std::vector<Buffer>& sends,
                                const std::vector<Buffer>& receives, bool to_root,
                                Schedule& schedule) const {
-  schedule.add([this_ = *this, sends, receives, to_root](Requests& requests) {
+  schedule.add([this_ = *this, sends, receives, to_root](Transfers& transfers) {
     const auto post = [&](int peer, bool receives_here) {
       const auto index = static_cast<std::size_t>(peer);
       if (receives_here) {
-        this_.receive(receives[index], peer, this_.tag_, requests);
+        this_.receive(receives[index], peer, this_.tag_, transfers);
       } else {
-        this_.send(sends[index], peer, this_.tag_, requests);
+        this_.send(sends[index], peer, this_.tag_, transfers);
       }
     };
     if (!this_.is_root()) {
@@ -214,12 +212,12 @@ Buffer Lowering::unaliased(const Buffer& input, const Buffer& output, Schedule& 
   return twin;
 }
 
-void Lowering::send(const Buffer& buffer, int peer, int tag, Requests& requests) const {
-  requests.send(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
+void Lowering::send(const Buffer& buffer, int peer, int tag, Transfers& transfers) const {
+  transfers.send(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
 }
 
-void Lowering::receive(const Buffer& buffer, int peer, int tag, Requests& requests) const {
-  requests.receive(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
+void Lowering::receive(const Buffer& buffer, int peer, int tag, Transfers& transfers) const {
+  transfers.receive(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
 }
 
 }  // namespace understudy::backends

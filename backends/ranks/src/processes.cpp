@@ -68,6 +68,9 @@ ProcessId own_process() {
 }
 
 Processes::State Processes::state(int world_rank) const {
+  if (ranks_.empty()) {
+    return State::kUnknown;
+  }
   const ProcessId& rank = ranks_.at(static_cast<std::size_t>(world_rank));
   if (own_.host.front() == '\0' || rank.host != own_.host) {
     return State::kUnknown;

@@ -3,20 +3,20 @@
 #include <array>
 #include <cstdint>
 
-#include "reductions.h"
+#include "backends/reduce_local.h"
 
 namespace understudy::backends {
 namespace {
 
 TEST(Averages, OfMoreRanksThanTheirTypeCounts) {
   std::array<std::int8_t, 3> narrow = {-100, 0, 127};
-  Reductions::divide({.data = narrow.data(), .count = 3, .dtype = et_schema::DType::kInt8}, 256);
+  divide({.data = narrow.data(), .count = 3, .dtype = et_schema::DType::kInt8}, 256);
   EXPECT_EQ(narrow, (std::array<std::int8_t, 3>{0, 0, 0}));
   std::array<std::int16_t, 2> wide = {-600, 600};
-  Reductions::divide({.data = wide.data(), .count = 2, .dtype = et_schema::DType::kInt16}, 256);
+  divide({.data = wide.data(), .count = 2, .dtype = et_schema::DType::kInt16}, 256);
   EXPECT_EQ(wide, (std::array<std::int16_t, 2>{-2, 2}));
   std::array<std::uint8_t, 2> natural = {200, 255};
-  Reductions::divide({.data = natural.data(), .count = 2, .dtype = et_schema::DType::kUInt8}, 100);
+  divide({.data = natural.data(), .count = 2, .dtype = et_schema::DType::kUInt8}, 100);
   EXPECT_EQ(natural, (std::array<std::uint8_t, 2>{2, 2}));
 }
 

@@ -1,12 +1,12 @@
 // Lowers reductions. Large ones among few ranks are direct: each rank receives all versions of its
 // own part, reduces it, and passes the result on. That is the least possible traffic, and every
 // rank takes part in the reduction; Open MPI's non-blocking ones take up to twice as long in place.
-// The other reductions are MPI's own.
+// The other reductions are the wire's own, where it has any.
 #include <algorithm>
 
 #include "backends/check_call.h"
+#include "backends/reduce_local.h"
 #include "lower.h"
-#include "mpi_error.h"
 #include "parts.h"
 
 namespace understudy::backends {
@@ -20,12 +20,12 @@ constexpr int kDirectRanks = 16;
 
 // The decision must be the same on all ranks.
 bool Lowering::is_direct(const Buffer& buffer) const {
-  return size_bytes(buffer) >= kDirectBytes && group_.size() <= kDirectRanks;
+  return !has_collectives_ || (size_bytes(buffer) >= kDirectBytes && group_.size() <= kDirectRanks);
 }
 
 void Lowering::all_reduce(Schedule& schedule) const {
   std::vector<std::vector<Buffer>> direct;
-  std::vector<Buffer> by_mpi;
+  std::vector<Buffer> by_wire;
   std::vector<std::byte*> arrived;
   for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
     const Buffer& buffer = call_.outputs[i];
@@ -37,24 +37,24 @@ void Lowering::all_reduce(Schedule& schedule) const {
       direct.push_back(even_parts(buffer, group_.size()));
       arrived.push_back(room_for_arrivals(direct.back()[self_], schedule));
     } else {
-      by_mpi.push_back(buffer);
+      by_wire.push_back(buffer);
     }
   }
-  schedule.add([this_ = *this, direct, by_mpi, arrived](Requests& requests) {
-    for (const Buffer& buffer : by_mpi) {
-      this_.post_all_reduce(buffer, requests);
+  schedule.add([this_ = *this, direct, by_wire, arrived](Transfers& transfers) {
+    for (const Buffer& buffer : by_wire) {
+      transfers.all_reduce(buffer, this_.call_.op, this_.group_.collectives);
     }
     for (std::size_t i = 0; i < direct.size(); ++i) {
-      this_.post_parts_to_owners(direct[i], arrived[i], requests);
+      this_.post_parts_to_owners(direct[i], arrived[i], transfers);
     }
   });
-  schedule.add([this_ = *this, direct, by_mpi, arrived](Requests& requests) {
-    for (const Buffer& buffer : by_mpi) {
+  schedule.add([this_ = *this, direct, by_wire, arrived](Transfers& transfers) {
+    for (const Buffer& buffer : by_wire) {
       this_.finish(buffer);
     }
     for (std::size_t i = 0; i < direct.size(); ++i) {
       this_.reduce_arrived(direct[i][this_.self_], arrived[i]);
-      this_.post_own_to_all(direct[i], requests);
+      this_.post_own_to_all(direct[i], transfers);
     }
   });
 }
@@ -66,7 +66,7 @@ void Lowering::reduce(Schedule& schedule) const {
     std::byte* arrived = nullptr;
   };
   std::vector<Direct> direct;
-  std::vector<Buffer> by_mpi;
+  std::vector<Buffer> by_wire;
   for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
     if (is_root()) {
       copy(call_.inputs[i], call_.outputs[i]);
@@ -76,7 +76,7 @@ void Lowering::reduce(Schedule& schedule) const {
       continue;
     }
     if (!is_direct(buffer)) {
-      by_mpi.push_back(buffer);
+      by_wire.push_back(buffer);
       continue;
     }
     Direct entry;
@@ -88,24 +88,24 @@ void Lowering::reduce(Schedule& schedule) const {
     entry.arrived = room_for_arrivals(entry.own, schedule);
     direct.push_back(std::move(entry));
   }
-  schedule.add([this_ = *this, direct, by_mpi](Requests& requests) {
-    for (const Buffer& buffer : by_mpi) {
-      this_.post_reduce(buffer, this_.is_root(), requests);
+  schedule.add([this_ = *this, direct, by_wire](Transfers& transfers) {
+    for (const Buffer& buffer : by_wire) {
+      transfers.reduce(buffer, this_.call_.op, this_.call_.root_or_peer, this_.group_.collectives);
     }
     for (const Direct& entry : direct) {
-      this_.post_parts_to_owners(entry.parts, entry.arrived, requests);
+      this_.post_parts_to_owners(entry.parts, entry.arrived, transfers);
     }
   });
-  schedule.add([this_ = *this, direct, by_mpi](Requests& requests) {
+  schedule.add([this_ = *this, direct, by_wire](Transfers& transfers) {
     if (this_.is_root()) {
-      for (const Buffer& buffer : by_mpi) {
+      for (const Buffer& buffer : by_wire) {
         this_.finish(buffer);
       }
     }
     for (const Direct& entry : direct) {
       copy(entry.parts[this_.self_], entry.own);
       this_.reduce_arrived(entry.own, entry.arrived);
-      this_.post_parts_to_root(entry.parts, entry.own, requests);
+      this_.post_parts_to_root(entry.parts, entry.own, transfers);
     }
   });
 }
@@ -119,46 +119,17 @@ void Lowering::reduce_scatter(const std::vector<Buffer>& inputs, Schedule& sched
     parts.emplace_back(begin, begin + group_.size());
     arrived.push_back(room_for_arrivals(call_.outputs[i], schedule));
   }
-  schedule.add([this_ = *this, parts, arrived](Requests& requests) {
+  schedule.add([this_ = *this, parts, arrived](Transfers& transfers) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      this_.post_parts_to_owners(parts[i], arrived[i], requests);
+      this_.post_parts_to_owners(parts[i], arrived[i], transfers);
     }
   });
-  schedule.add([this_ = *this, parts, arrived](Requests&) {
+  schedule.add([this_ = *this, parts, arrived](Transfers&) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       copy(parts[i][this_.self_], this_.call_.outputs[i]);
       this_.reduce_arrived(this_.call_.outputs[i], arrived[i]);
     }
   });
-}
-
-void Lowering::post_all_reduce(const Buffer& buffer, Requests& requests) const {
-  for_each_piece(buffer, [&](void* data, int count, const ReductionType& type) {
-    check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, type.type, type.op, group_.collectives,
-                             requests.add()),
-              "MPI_Iallreduce");
-  });
-}
-
-void Lowering::post_reduce(const Buffer& buffer, bool is_root, Requests& requests) const {
-  for_each_piece(buffer, [&](void* data, int count, const ReductionType& type) {
-    check_mpi(MPI_Ireduce(is_root ? MPI_IN_PLACE : data, is_root ? data : nullptr, count, type.type,
-                          type.op, call_.root_or_peer, group_.collectives, requests.add()),
-              "MPI_Ireduce");
-  });
-}
-
-template <typename Post>
-void Lowering::for_each_piece(const Buffer& buffer, Post&& post) const {
-  if (buffer.count == 0) {
-    return;
-  }
-  const ReductionType type = reductions_.get(buffer.dtype, call_.op);
-  const std::int64_t most = kLargestPiece / type.per_element;
-  for (std::int64_t at = 0; at < buffer.count; at += most) {
-    const Buffer piece = slice(buffer, at, std::min(most, buffer.count - at));
-    post(piece.data, static_cast<int>(piece.count * type.per_element), type);
-  }
 }
 
 std::byte* Lowering::room_for_arrivals(const Buffer& own, Schedule& schedule) const {
@@ -167,48 +138,47 @@ std::byte* Lowering::room_for_arrivals(const Buffer& own, Schedule& schedule) co
 
 /// Sends each rank its part, and receives this rank's part from all others, one after the other.
 void Lowering::post_parts_to_owners(const std::vector<Buffer>& parts, std::byte* arrived,
-                                    Requests& requests) const {
+                                    Transfers& transfers) const {
   const Buffer& own = parts[self_];
   for (std::size_t step = 1; step < size_; ++step) {
     std::byte* room = arrived + static_cast<std::int64_t>(step - 1) * size_bytes(own);
-    receive({room, own.count, own.dtype}, from(step), tag_, requests);
+    receive({room, own.count, own.dtype}, from(step), tag_, transfers);
   }
   for (std::size_t step = 1; step < size_; ++step) {
-    send(parts[static_cast<std::size_t>(to(step))], to(step), tag_, requests);
+    send(parts[static_cast<std::size_t>(to(step))], to(step), tag_, transfers);
   }
 }
 
-void Lowering::post_own_to_all(const std::vector<Buffer>& parts, Requests& requests) const {
+void Lowering::post_own_to_all(const std::vector<Buffer>& parts, Transfers& transfers) const {
   for (std::size_t step = 1; step < size_; ++step) {
-    receive(parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, requests);
+    receive(parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, transfers);
   }
   for (std::size_t step = 1; step < size_; ++step) {
-    send(parts[self_], to(step), tag_ + 1, requests);
+    send(parts[self_], to(step), tag_ + 1, transfers);
   }
 }
 
 void Lowering::post_parts_to_root(const std::vector<Buffer>& parts, const Buffer& own,
-                                  Requests& requests) const {
+                                  Transfers& transfers) const {
   if (!is_root()) {
-    send(own, call_.root_or_peer, tag_ + 1, requests);
+    send(own, call_.root_or_peer, tag_ + 1, transfers);
     return;
   }
   for (std::size_t step = 1; step < size_; ++step) {
-    receive(parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, requests);
+    receive(parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, transfers);
   }
 }
 
 void Lowering::reduce_arrived(const Buffer& own, const std::byte* arrived) const {
   for (std::size_t step = 1; step < size_; ++step) {
-    reductions_.reduce_local(own, arrived + static_cast<std::int64_t>(step - 1) * size_bytes(own),
-                             call_.op);
+    reduce_local(own, arrived + static_cast<std::int64_t>(step - 1) * size_bytes(own), call_.op);
   }
   finish(own);
 }
 
 void Lowering::finish(const Buffer& buffer) const {
   if (call_.op == ReduceOp::kAvg) {
-    Reductions::divide(buffer, group_.size());
+    divide(buffer, group_.size());
   }
 }
 

@@ -9,44 +9,14 @@
 #include <csignal>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "et_schema/support/error.h"
 
 namespace understudy::backends {
-
-/// The answer that the test makes the rank give.
-struct Played {
-  Watch::Clock::time_point now;
-  bool answers = true;
-  Answer answer;
-};
-Played& played() {
-  static Played the_played;
-  return the_played;
-}
-
-// These replace the ones that send: each question is answered at once, or never.
-Board::Board(MPI_Comm comm, Answerer answerer) : comm_(comm), answerer_(std::move(answerer)) {}
-Board::Peer& Board::peer(int world_rank) {
-  std::unique_ptr<Peer>& peer = peers_[world_rank];
-  if (peer == nullptr) {
-    peer = std::make_unique<Peer>();
-    peer->heard.world_rank = world_rank;
-  }
-  return *peer;
-}
-void Board::ask(const Question& question, int world_rank) {
-  Heard& heard = peer(world_rank).heard;
-  if (heard.under_way) {
-    return;
-  }
-  heard.question = question;
-  heard.asked = played().now;
-  heard.under_way = !played().answers;
-  heard.answered = played().answers;
-  heard.answer = played().answer;
-}
 
 namespace {
 
@@ -54,6 +24,42 @@ using Clock = Watch::Clock;
 
 constexpr double kStepS = 0.05;  // as often as an engine looks, or more often
 constexpr double kLongestS = 1000;
+
+/// Rank 1 answers each question at once with `answer`, or never.
+class PlayedWire : public Wire {
+ public:
+  bool answers = true;
+  Answer answer;
+  bool is_gone = false;
+
+  [[nodiscard]] std::string name() const override { return {}; }
+  [[nodiscard]] std::string version() const override { return {}; }
+  [[nodiscard]] std::string host() const override { return {}; }
+  [[nodiscard]] int rank() const override { return 0; }
+  [[nodiscard]] int world_size() const override { return 2; }
+  [[nodiscard]] int tag_limit() const override { return 1; }
+  [[nodiscard]] bool has_collectives() const override { return false; }
+  [[nodiscard]] Channel open(std::uint32_t /*id*/, std::span<const int> /*ranks*/) override {
+    return 0;
+  }
+  [[nodiscard]] std::unique_ptr<Transfers> make_transfers() override { return nullptr; }
+  void post(int /*world_rank*/, std::span<const std::byte> /*letter*/) override {
+    is_asked_ = true;
+  }
+  [[nodiscard]] std::optional<Letter> next_letter() override {
+    if (!std::exchange(is_asked_, false) || !answers) {
+      return std::nullopt;
+    }
+    const auto bytes = std::as_bytes(std::span(&answer, 1));
+    return Letter{1, {bytes.begin(), bytes.end()}};
+  }
+  [[nodiscard]] bool is_lost(int /*world_rank*/) const override { return is_gone; }
+  void leave_unfinished() override {}
+  void abort_others(int /*status*/) override {}
+
+ private:
+  bool is_asked_ = false;
+};
 
 /// A process that sleeps until it is killed.
 class Sleeper {
@@ -83,9 +89,8 @@ class Sleeper {
 class WatchTest : public ::testing::Test {
  protected:
   WatchTest() {
-    played() = {};
     other_.emplace();
-    played().answer.started = 3;
+    wire_.answer.started = 3;
     group_.name = "world";
     group_.ranks = {0, 1};
     group_.rank = 0;
@@ -101,15 +106,17 @@ class WatchTest : public ::testing::Test {
     Call call;
     call.kind = et_schema::CommKind::kAllReduce;
     const LateCall late{call, group_, 4, 0, limit_s};
-    Board board(MPI_COMM_NULL, [](const Question&) { return Answer(); });
-    Watch watch(board, Processes({own_process(), other_->id()}));
+    Board board(wire_, [](const Question&) { return Answer(); });
+    Watch watch(board);
+    watch.set_processes(Processes({own_process(), other_->id()}));
     const Clock::time_point start = Clock::time_point() + std::chrono::hours(1);
     for (double s = 0; s < kLongestS; s += kStepS) {
       at(s);
-      played().now =
-          start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+      board.serve();
       try {
-        watch.look(late, start, played().now);
+        watch.look(
+            late, start,
+            start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)));
       } catch (const et_schema::Error& error) {
         return GivenUp{s, et_schema::to_text(error)};
       }
@@ -117,6 +124,7 @@ class WatchTest : public ::testing::Test {
     return std::nullopt;
   }
 
+  PlayedWire wire_;
   std::optional<Sleeper> other_;
   Group group_;
 };
@@ -137,6 +145,13 @@ TEST_F(WatchTest, ARankThatHasDiedIsNamedWithinFiveSecondsWhateverTheLimit) {
   }
 }
 
+TEST_F(WatchTest, ARankThatTheWireHasLostHasDiedWhateverItsHost) {
+  const auto given_up = wait(60, [this](double s) { wire_.is_gone = s >= 8; });
+  ASSERT_TRUE(given_up.has_value());
+  EXPECT_LE(given_up->after_s, 13);
+  EXPECT_EQ(given_up->text.substr(0, 16), "a rank has died\n");
+}
+
 TEST_F(WatchTest, ARankThatIsAliveAndDoesNotGetOnIsNamedAtTheLimit) {
   const auto given_up = wait(30, [](double) {});
   ASSERT_TRUE(given_up.has_value());
@@ -152,7 +167,7 @@ TEST_F(WatchTest, ARankThatIsAliveAndDoesNotGetOnIsNamedAtTheLimit) {
 }
 
 TEST_F(WatchTest, ARankThatDoesNotAnswerIsNamedAtTheLimit) {
-  played().answers = false;
+  wire_.answers = false;
   const auto given_up = wait(30, [](double) {});
   ASSERT_TRUE(given_up.has_value());
   EXPECT_NEAR(given_up->after_s, 30, 1);
@@ -164,15 +179,15 @@ TEST_F(WatchTest, ARankThatGetsOnMayTakeAnyTime) {
   EXPECT_FALSE(wait(30, [&](double s) {
                  if (s - last_s > 20) {
                    last_s = s;
-                   ++played().answer.progress;
+                   ++wire_.answer.progress;
                  }
                }).has_value());
 }
 
 TEST_F(WatchTest, OneThatStopsToGetOnIsNamedAtTheLimitFromThenOn) {
-  const auto given_up = wait(30, [](double s) {
+  const auto given_up = wait(30, [this](double s) {
     if (s < 100) {
-      ++played().answer.progress;
+      ++wire_.answer.progress;
     }
   });
   ASSERT_TRUE(given_up.has_value());

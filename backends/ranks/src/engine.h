@@ -1,7 +1,5 @@
 #pragma once
 
-#include <mpi.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -16,7 +14,6 @@
 #include "backends/communicator.h"
 #include "board.h"
 #include "group.h"
-#include "reductions.h"
 #include "schedule.h"
 #include "watch.h"
 
@@ -28,24 +25,23 @@ struct Operation {
   Group* group = nullptr;
   std::uint64_t index = 0;  ///< number of the call among those of its kind in the group, from 1
   std::chrono::steady_clock::time_point started;
-  Schedule schedule;
+  std::unique_ptr<Schedule> schedule;  ///< once it has begun
   std::atomic<bool> done{false};
 };
 
-/// Runs non-blocking MPI on a thread of its own, so that transfers continue while the program
-/// computes (Open MPI has no progress of its own).
+/// Moves transfers on from a thread of its own, so that they continue while the program computes
+/// (neither Open MPI nor sockets have progress of their own).
 ///
-/// Only the thread that holds the token calls MPI: the engine's thread, or the caller's while it
-/// waits for a call. So a call that is waited for at once costs no thread switch. All groups share
-/// the thread: nothing in it blocks, so calls of different groups cannot wait for each other. The
-/// first failure is kept, and every wait reports it.
+/// Only the thread that holds the token calls the wire: the engine's thread, or the caller's while
+/// it waits for a call. So a call that is waited for at once costs no thread switch. All groups
+/// share the thread: nothing in it blocks, so calls of different groups cannot wait for each other.
+/// The first failure is kept, and every wait reports it.
 class Engine {
  public:
   /// Finds a group by its id, for questions of other ranks; null if there is none yet.
   using GroupFinder = std::function<const Group*(GroupId)>;
 
-  Engine(int world_rank, int tag_limit, MPI_Comm board_comm, Processes processes,
-         double time_limit_s, GroupFinder find_group);
+  Engine(Wire& wire, double time_limit_s, GroupFinder find_group);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   /// Stops the thread, even with calls under way.
@@ -59,13 +55,15 @@ class Engine {
   /// way, that is a failure: nothing continues any more.
   void let_go(const Operation& operation);
 
-  /// Runs `action` while no other thread calls MPI.
+  /// Runs `action` while no other thread calls the wire.
   void with_token(const std::function<void()>& action);
   /// The same if the token becomes free within `patience`; otherwise without it. For the end of the
   /// job.
   void with_token_or_without(std::chrono::milliseconds patience,
                              const std::function<void()>& action);
 
+  /// From now on a rank whose process has ended is seen at once.
+  void watch_processes(Processes processes);
   void set_time_limit(double seconds) { time_limit_s_.store(seconds); }
   void note_progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
   /// May be called from any thread: calls under way and later ones fail.
@@ -92,14 +90,13 @@ class Engine {
 
   void throw_if_failed();
 
+  Wire& wire_;
   const int world_rank_;
-  const int tag_limit_;
   std::atomic<double> time_limit_s_;
   std::atomic<std::uint64_t> progress_{0};
   const GroupFinder find_group_;
 
   std::timed_mutex token_;
-  Reductions reductions_;
   Board board_;
   Watch watch_;
   std::vector<std::shared_ptr<Operation>> active_;

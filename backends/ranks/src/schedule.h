@@ -4,20 +4,23 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "requests.h"
+#include "backends/wire.h"
 
 namespace understudy::backends {
 
-/// A call as steps: each step posts requests, and the next one runs when they are complete.
+/// A call as steps: each step posts transfers, and the next one runs when they are complete.
 ///
-/// MPI's own collectives appear only in the first step. So all ranks post them in the order in
-/// which calls are issued, however fast each rank gets on. Later steps exchange messages under tags
-/// that belong to the call.
+/// Collectives of the wire's own appear only in the first step. So all ranks post them in the order
+/// in which calls are issued, however fast each rank gets on. Later steps exchange messages under
+/// tags that belong to the call.
 class Schedule {
  public:
-  using Step = std::function<void(Requests&)>;
+  using Step = std::function<void(Transfers&)>;
+
+  explicit Schedule(std::unique_ptr<Transfers> transfers) : transfers_(std::move(transfers)) {}
 
   void add(Step step) { steps_.push_back(std::move(step)); }
   /// Memory that lives as long as the schedule.
@@ -27,13 +30,13 @@ class Schedule {
         .get();
   }
 
-  /// Continues without waiting; true once all steps are complete. Throws what Requests throws.
+  /// Continues without waiting; true once all steps are complete. Throws what Transfers throw.
   [[nodiscard]] bool advance() {
-    while (requests_.test()) {
+    while (transfers_->test()) {
       if (next_ == steps_.size()) {
         return true;
       }
-      steps_[next_++](requests_);
+      steps_[next_++](*transfers_);
     }
     return false;
   }
@@ -41,8 +44,8 @@ class Schedule {
  private:
   std::vector<Step> steps_;
   std::size_t next_ = 0;
-  Requests requests_;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
+  std::unique_ptr<Transfers> transfers_;  // the last member: it uses scratch memory
 };
 
 }  // namespace understudy::backends

@@ -1,0 +1,216 @@
+#include "ranks_backend.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "backends/check_call.h"
+#include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+using et_schema::DType;
+
+namespace {
+
+/// A group has two channels, whose ids follow from its own.
+constexpr std::uint32_t kChannelsOfGroup = 2;
+constexpr GroupId kSetUpGroup = std::numeric_limits<GroupId>::max() / kChannelsOfGroup;
+constexpr std::chrono::milliseconds kAbortPatience{500};
+
+class RanksWork : public Work {
+ public:
+  RanksWork(std::weak_ptr<Engine> engine, std::shared_ptr<Operation> operation)
+      : engine_(std::move(engine)), operation_(std::move(operation)) {}
+  RanksWork(const RanksWork&) = delete;
+  RanksWork& operator=(const RanksWork&) = delete;
+  ~RanksWork() override {
+    if (const std::shared_ptr<Engine> engine = engine_.lock()) {
+      engine->let_go(*operation_);
+    }
+  }
+  [[nodiscard]] Operation& operation() const { return *operation_; }
+
+ private:
+  std::weak_ptr<Engine> engine_;
+  std::shared_ptr<Operation> operation_;
+};
+
+[[nodiscard]] std::string to_text(const std::string& name, const std::vector<int>& ranks) {
+  return fmt::format("group '{}' of ranks [{}]", name, fmt::join(ranks, ", "));
+}
+
+}  // namespace
+
+RanksBackend::RanksBackend(std::unique_ptr<Wire> wire, const BackendOptions& options)
+    : wire_(std::move(wire)), exceptions_at_start_(std::uncaught_exceptions()) {
+  std::vector<int> world(static_cast<std::size_t>(world_size()));
+  std::iota(world.begin(), world.end(), 0);
+  groups_.push_back(make(0, "world", world));
+  set_up_ = make(kSetUpGroup, "set-up of the job", world);
+  engine_ = std::make_shared<Engine>(*wire_, options.time_limit_s,
+                                     [this](GroupId id) { return find_group(id); });
+  std::vector<ProcessId> processes(world.size());
+  const ProcessId own = own_process();
+  try {
+    all_gather(&own, sizeof(own), processes.data());
+  } catch (...) {
+    wire_->leave_unfinished();
+    throw;
+  }
+  engine_->watch_processes(Processes(std::move(processes)));
+}
+
+RanksBackend::~RanksBackend() {
+  const bool is_clean = engine_->is_idle() && std::uncaught_exceptions() <= exceptions_at_start_;
+  engine_.reset();
+  if (!is_clean) {
+    wire_->leave_unfinished();
+  }
+}
+
+GroupId RanksBackend::make_group(const std::string& name, std::span<const int> ranks) {
+  std::vector<int> members(ranks.begin(), ranks.end());
+  if (members.empty()) {
+    members = groups_.front()->ranks;
+  }
+  const std::set<int> distinct(members.begin(), members.end());
+  if (distinct.size() != members.size() || *distinct.begin() < 0 ||
+      *distinct.rbegin() >= world_size()) {
+    et_schema::ErrorContext context;
+    context.rank = rank();
+    context.field = fmt::format("ranks of group '{}'", name);
+    context.expected = fmt::format("distinct ranks from 0 to {}", world_size() - 1);
+    context.got = fmt::format("[{}]", fmt::join(members, ", "));
+    throw et_schema::run_failed("a process group that the job cannot have", std::move(context));
+  }
+  check_same_everywhere(name, members);
+  const auto id = static_cast<GroupId>(groups_.size());
+  engine_->with_token([&] { groups_.push_back(make(id, name, std::move(members))); });
+  return id;
+}
+
+// Opening a channel may block. So a call with a time limit checks before that each member is here
+// with the same ranks.
+void RanksBackend::check_same_everywhere(const std::string& name, const std::vector<int>& ranks) {
+  const std::string own = to_text(name, ranks);
+  const std::vector<std::string> all = all_gather_text(own);
+  const auto other =
+      std::find_if(all.begin(), all.end(), [&](const std::string& text) { return text != own; });
+  if (other != all.end()) {
+    et_schema::ErrorContext context;
+    context.rank = rank();
+    context.field = own;
+    context.expected = "the same group on all ranks, in the same order of making";
+    context.got = fmt::format("{} on rank {}", *other, other - all.begin());
+    throw et_schema::run_failed("ranks make different process groups", std::move(context));
+  }
+}
+
+std::unique_ptr<Group> RanksBackend::make(GroupId id, const std::string& name,
+                                          std::vector<int> ranks) {
+  auto group = std::make_unique<Group>();
+  group->id = id;
+  group->name = name;
+  group->ranks = std::move(ranks);
+  group->sends.resize(group->ranks.size());
+  group->receives.resize(group->ranks.size());
+  const auto self = std::ranges::find(group->ranks, rank());
+  if (self != group->ranks.end()) {
+    group->rank = static_cast<int>(self - group->ranks.begin());
+    group->collectives = wire_->open(kChannelsOfGroup * id, group->ranks);
+    group->messages = wire_->open(kChannelsOfGroup * id + 1, group->ranks);
+  }
+  return group;
+}
+
+Group& RanksBackend::group_for(const Call& call) {
+  if (call.group >= groups_.size() || !groups_[call.group]->is_member()) {
+    et_schema::ErrorContext context;
+    context.rank = rank();
+    context.field = "group";
+    context.expected = "a group that was made, with this rank in it";
+    context.got = call.group >= groups_.size()
+                      ? fmt::format("{} of {}", call.group, groups_.size())
+                      : to_text(groups_[call.group]->name, groups_[call.group]->ranks);
+    throw et_schema::run_failed("a communication outside of its group", std::move(context));
+  }
+  Group& group = *groups_[call.group];
+  check_call(call, group.place(rank()));
+  return group;
+}
+
+const Group* RanksBackend::find_group(GroupId id) const {
+  if (id == kSetUpGroup) {
+    return set_up_.get();
+  }
+  return id < groups_.size() ? groups_[id].get() : nullptr;
+}
+
+std::unique_ptr<Work> RanksBackend::start(const Call& call) {
+  Group& group = group_for(call);
+  return std::make_unique<RanksWork>(engine_, engine_->start(call, group));
+}
+
+void RanksBackend::wait(std::unique_ptr<Work> work) {
+  const auto* mine = dynamic_cast<RanksWork*>(work.get());
+  UNDERSTUDY_ASSERT(mine != nullptr);
+  engine_->wait(mine->operation());
+}
+
+void RanksBackend::run(const Call& call) {
+  Group& group = group_for(call);
+  engine_->run(call, group);
+}
+
+void RanksBackend::all_gather(const void* own, std::int64_t bytes, void* all) {
+  Call call;
+  call.kind = CommKind::kAllGatherBase;
+  call.inputs = {{const_cast<void*>(own), bytes, DType::kUInt8}};  // an input is only read
+  call.outputs = {{all, bytes * world_size(), DType::kUInt8}};
+  engine_->run(call, *set_up_);
+}
+
+std::vector<std::string> RanksBackend::all_gather_text(const std::string& text) {
+  const auto size = static_cast<std::size_t>(world_size());
+  const auto length = static_cast<std::int64_t>(text.size());
+  std::vector<std::int64_t> lengths(size);
+  all_gather(&length, sizeof(length), lengths.data());
+
+  std::vector<std::string> texts(size);
+  std::string own = text;
+  Call content;
+  content.kind = CommKind::kAllGather;
+  content.inputs = {{own.data(), length, DType::kUInt8}};
+  for (std::size_t i = 0; i < size; ++i) {
+    texts[i].resize(static_cast<std::size_t>(lengths[i]));
+    content.outputs.push_back({texts[i].data(), lengths[i], DType::kUInt8});
+  }
+  engine_->run(content, *set_up_);
+  return texts;
+}
+
+void RanksBackend::barrier() {
+  Call call;
+  call.kind = CommKind::kBarrier;
+  engine_->run(call, *set_up_);
+}
+
+void RanksBackend::abort(int status) {
+  engine_->with_token_or_without(kAbortPatience, [&] { wire_->abort_others(status); });
+  std::_Exit(status);
+}
+
+std::unique_ptr<Backend> make_ranks_backend(std::unique_ptr<Wire> wire,
+                                            const BackendOptions& options) {
+  return std::make_unique<RanksBackend>(std::move(wire), options);
+}
+
+}  // namespace understudy::backends

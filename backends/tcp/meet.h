@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "backends/launcher.h"
+#include "socket.h"
+
+namespace understudy::backends {
+
+/// A connection to each other rank, by world rank; the own one is closed. The ranks meet at c10d's
+/// store on the launch's address: the one that torchrun holds there, else one that rank 0 makes.
+/// Throws Error (usage) for a launch without an address, Error (failed) when a rank does not come
+/// within the time limit.
+[[nodiscard]] std::vector<Socket> meet_ranks(const Launch& launch, double time_limit_s);
+
+}  // namespace understudy::backends
