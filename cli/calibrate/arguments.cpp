@@ -184,7 +184,7 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
        .more_statuses = kMoreStatuses});
   add_fit_options(*app, arguments.fit);
   add_measuring_options(*app, arguments);
-  add_format_option(*app, arguments.fit.format);
+  add_format_option(*app, arguments.fit.format, true);
   add_quiet_option(*app, arguments.fit.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   check_mode(*app, arguments);

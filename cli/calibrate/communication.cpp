@@ -8,21 +8,23 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "backends/launcher.h"
 #include "calibrate/fit_files.h"
 #include "calibrator/measure/collectives.h"
+#include "common/figures.h"
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/run_main.h"
 #include "common/stop_signals.h"
-#include "common/table.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/machine_memory.h"
 #include "et_schema/support/output_file.h"
+#include "pages/html/from_json.h"
 #include "predictor/collectives/rows.h"
 #include "replayer/device/device.h"
 #include "replayer/job/rank_gpus.h"
@@ -77,46 +79,49 @@ std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTime>& times,
   return rows;
 }
 
-/// A line a kind, group size and element type.
-std::string table_of(const std::vector<CollectiveRow>& rows, bool as_csv) {
-  std::map<std::string, std::vector<const CollectiveRow*>> areas;
+/// An element for each kind, group size and element type.
+nlohmann::ordered_json document_of(const std::vector<CollectiveRow>& rows) {
+  using Key = std::tuple<std::string, int, std::string>;
+  std::map<Key, std::vector<const CollectiveRow*>> areas;
   for (const CollectiveRow& row : rows) {
-    areas[fmt::format("{:16} {:5} {}", to_string(row.kind), row.ranks, to_string(row.dtype))]
+    areas[{std::string(to_string(row.kind)), row.ranks, std::string(to_string(row.dtype))}]
         .push_back(&row);
   }
-  TextTable table({{"kind"},
-                   {"ranks", Alignment::kRight},
-                   {"type"},
-                   {"sizes", Alignment::kRight},
-                   {"smallest, us", Alignment::kRight},
-                   {"largest", Alignment::kRight},
-                   {"us", Alignment::kRight},
-                   {"bus GB/s", Alignment::kRight}});
-  constexpr double kMicro = 1e-3;
-  for (const auto& [name, of_area] : areas) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& [key, of_area] : areas) {
     const auto [least, most] =
         std::ranges::minmax(of_area, {}, [](const CollectiveRow* row) { return row->bytes; });
     const double factor = value_of(et_schema::traits(most->kind).bus, most->ranks);
-    table.add({std::string(to_string(most->kind)), fmt::format("{}", most->ranks),
-               std::string(to_string(most->dtype)), fmt::format("{}", of_area.size()),
-               fmt::format("{:.1f}", least->median_ns * kMicro),
-               as_csv ? fmt::format("{}", most->bytes)
-                      : with_bytes(static_cast<std::uint64_t>(most->bytes)),
-               fmt::format("{:.1f}", most->median_ns * kMicro),
-               fmt::format("{:.2f}", factor * static_cast<double>(most->bytes) / most->median_ns)});
+    list.push_back({{"name", std::get<0>(key)},
+                    {"ranks", most->ranks},
+                    {"dtype", std::get<2>(key)},
+                    {"sizes", of_area.size()},
+                    {"smallest_ns", least->median_ns},
+                    {"largest_bytes", most->bytes},
+                    {"largest_ns", most->median_ns},
+                    {"bus_gb_per_s", factor * static_cast<double>(most->bytes) / most->median_ns}});
   }
-  return as_csv ? table.to_csv() : table.to_text();
+  return {{"communication", std::move(list)}};
 }
 
-void print(const CalibrateArguments& arguments, const std::vector<CollectiveRow>& rows) {
-  if (arguments.fit.format == Format::kText && !arguments.fit.quiet) {
-    print_output(fmt::format("{}: {} rows of communication\n\n{}", arguments.rows,
-                             with_commas(rows.size()), table_of(rows, false)));
-  } else if (arguments.fit.format == Format::kJson) {
-    print_output(predictor::to_json_lines(rows));
-  } else if (arguments.fit.format == Format::kCsv) {
-    print_output(table_of(rows, true));
-  }
+pages::Page communication_page(const std::string& path, const std::vector<CollectiveRow>& rows) {
+  using pages::counts, pages::figures, pages::texts;
+  constexpr double kUsPerNs = 1e-3;
+  const nlohmann::ordered_json document = document_of(rows);
+  pages::Page page;
+  page.title = fmt::format("{}: {} rows of communication", path, with_commas(rows.size()));
+  page.sections = {
+      {"communication",
+       "Communication",
+       {pages::table_at(
+           document, "/communication", "Communication",
+           {texts("kind", "name"), counts("ranks"), counts("sizes"),
+            figures("smallest, µs", "smallest_ns", kUsPerNs),
+            pages::byte_counts("largest", "largest_bytes"), figures("µs", "largest_ns", kUsPerNs),
+            figures("bus GB/s", "bus_gb_per_s"), texts("type", "dtype")})}}};
+  set_data(page, document, "communication.json");
+  page.footer = "Made by Understudy's calibrate.";
+  return page;
 }
 
 void write_platform(const CalibrateArguments& arguments) {
@@ -169,7 +174,9 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   }
   const std::vector<CollectiveRow> rows = rows_of(times, hosts, !device.is_cpu());
   et_schema::write_file_atomically(arguments.rows, predictor::to_json_lines(rows));
-  print(arguments, rows);
+  if (!arguments.fit.quiet || arguments.fit.format != Format::kText) {
+    print_output(pages::written(communication_page(arguments.rows, rows), arguments.fit.format));
+  }
   if (status == kStatusOk && !arguments.fit.output.empty()) {
     write_platform(arguments);
   }

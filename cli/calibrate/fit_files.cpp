@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "calibrate/fit_text.h"
+#include "calibrate/documents.h"
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/progress.h"
@@ -195,12 +195,8 @@ int fit_files(const FitArguments& arguments) {
   et_schema::write_file_atomically(
       arguments.output, arguments.output.ends_with(".gz") ? et_schema::gzip_bytes(text) : text);
   progress.clear();
-  if (arguments.format == Format::kJson) {
-    print_output(fit_json(platform, result));
-  } else if (arguments.format == Format::kCsv) {
-    print_output(fit_csv(platform));
-  } else if (!arguments.quiet) {
-    print_output(fit_text(platform, result, arguments.output));
+  if (!arguments.quiet || arguments.format != Format::kText) {
+    print_output(pages::written(fit_page(platform, result, arguments.output), arguments.format));
   }
   return kStatusOk;
 }

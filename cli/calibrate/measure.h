@@ -12,6 +12,7 @@
 #include "calibrator/sweep/journal.h"
 #include "calibrator/sweep/sweep.h"
 #include "common/progress.h"
+#include "pages/html/page.h"
 
 namespace understudy::cli {
 
@@ -47,9 +48,7 @@ struct CalibrationSummary {
 [[nodiscard]] CalibrationSummary measure_operators(const CalibrateArguments& arguments,
                                                    Progress& progress);
 
-/// For people and for programs.
-[[nodiscard]] std::string to_text(const CalibrationSummary& summary, const std::string& rows);
-[[nodiscard]] std::string to_json(const CalibrationSummary& summary, const std::string& rows);
-[[nodiscard]] std::string to_csv(const CalibrationSummary& summary);
+/// What became of it; `rows`: their file.
+[[nodiscard]] pages::Page summary_page(const CalibrationSummary& summary, const std::string& rows);
 
 }  // namespace understudy::cli

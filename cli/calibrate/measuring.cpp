@@ -18,16 +18,6 @@
 namespace understudy::cli {
 namespace {
 
-void print(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
-  if (arguments.fit.format == Format::kJson) {
-    print_output(to_json(summary, arguments.rows));
-  } else if (arguments.fit.format == Format::kCsv) {
-    print_output(to_csv(summary));
-  } else if (!arguments.fit.quiet) {
-    print_output(to_text(summary, arguments.rows));
-  }
-}
-
 /// The platform's section of what a host takes beside its operators.
 std::string host_json(const calibrator::HostCosts& host) {
   return nlohmann::ordered_json{{"probe_kind", host.probe_kind},
@@ -70,7 +60,9 @@ int measure_machine(const CalibrateArguments& arguments) {
   }
   const CalibrationSummary summary = measure_operators(arguments, progress);
   progress.clear();
-  print(arguments, summary);
+  if (!arguments.fit.quiet || arguments.fit.format != Format::kText) {
+    print_output(pages::written(summary_page(summary, arguments.rows), arguments.fit.format));
+  }
   if (summary.signal != 0) {
     return status_of_signal(summary.signal);
   }

@@ -12,7 +12,7 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
-#include "compose/render.h"
+#include "compose/document.h"
 #include "composer/mix/compose.h"
 #include "composer/mix/fit.h"
 #include "composer/plan/plan.h"
@@ -103,7 +103,7 @@ Arguments read_arguments(int argc, char** argv) {
                 "List what the plan's pieces read and make; write nothing");
   app->add_flag("--loops", arguments.folds,
                 "Write repeated instruction sequences once, as loops (bench.et version 3)");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, true);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   check(arguments);
@@ -151,10 +151,9 @@ class Composing {
   int run() {
     if (arguments_.lists) {
       const composer::Plan plan = read_plan();
-      const std::string text =
-          listed(composer::list_pieces(plan, loader(folder())), arguments_.format);
+      const pages::Page page = pieces_page(composer::list_pieces(plan, loader(folder())));
       progress_.clear();
-      print_output(text);
+      print_output(pages::written(page, arguments_.format));
       return kStatusOk;
     }
     if (!arguments_.plan.empty()) {
@@ -169,8 +168,9 @@ class Composing {
     et_schema::write_bench(bench, arguments_.output, writing);
     progress_.clear();
     if (!arguments_.quiet || arguments_.format != Format::kText) {
-      print_output(composed(bench, arguments_.output, std::filesystem::file_size(arguments_.output),
-                            fit_, arguments_.format));
+      const std::uint64_t bytes = std::filesystem::file_size(arguments_.output);
+      print_output(
+          pages::written(composed_page(bench, arguments_.output, bytes, fit_), arguments_.format));
     }
     return kStatusOk;
   }

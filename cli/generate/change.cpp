@@ -14,11 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using pages::CellKind;
-using pages::fact_at;
+using pages::counts, pages::facts_at, pages::ids, pages::shares, pages::summed, pages::table_at,
+    pages::texts;
 using pages::Facts;
 using pages::Section;
-using pages::summed;
-using pages::table_at;
 
 constexpr double kMost = 0.5;
 
@@ -83,82 +82,63 @@ Json reduced_json(const Reduced& reduced) {
 Section shapes_section(const Json& document) {
   return {"shapes",
           "Shapes: what stands for a size stands for it everywhere",
-          {Facts{fact_at(document, "/shapes/dropped_bodies",
-                         "operators below which what was recorded does not fit, and is left out",
-                         CellKind::kCount),
-                 fact_at(document, "/shapes/flops/0",
-                         "floating-point operations an iteration in products, convolutions and "
-                         "recurrent layers, before",
-                         CellKind::kCount),
-                 fact_at(document, "/shapes/flops/1", "the same now", CellKind::kCount),
-                 fact_at(document, "/shapes/bytes/0", "bytes of operators' tensors, before",
-                         CellKind::kCount),
-                 fact_at(document, "/shapes/bytes/1", "the same now", CellKind::kCount)},
-           table_at(document, {.id = "changed-table",
-                               .caption = "Sizes that were changed",
-                               .columns = {{"size", CellKind::kText, "name"},
-                                           {"now", CellKind::kId, "value"}},
-                               .at = "/shapes/changed"}),
-           table_at(document, {.id = "kept-table",
-                               .caption = "Sizes that were kept",
-                               .columns = {{"size", CellKind::kText, "name"},
-                                           {"because", CellKind::kText, "value"}},
-                               .at = "/shapes/kept"})}};
+          {facts_at(document, "/shapes",
+                    {counts("operators below which what was recorded does not fit, and is left out",
+                            "dropped_bodies"),
+                     counts("floating-point operations an iteration in products, convolutions and "
+                            "recurrent layers, before",
+                            "flops/0"),
+                     counts("the same now", "flops/1"),
+                     counts("bytes of operators' tensors, before", "bytes/0"),
+                     counts("the same now", "bytes/1")}),
+           table_at(document, "/shapes/changed", "Sizes that were changed",
+                    {texts("size", "name"), ids("now", "value")}),
+           table_at(document, "/shapes/kept", "Sizes that were kept",
+                    {texts("size", "name"), texts("because", "value")})}};
 }
 
 Section batch_section(const Json& document, const generator::BatchSize& size) {
-  return {"batch",
-          fmt::format("{} {} became {}", size.anywhere ? "Size" : "Batch", size.from, size.to),
-          {table_at(document,
-                    {.id = "batch-table",
-                     .caption = fmt::format("{} {} became {}: shapes of these operators",
-                                            size.anywhere ? "Size" : "Batch", size.from, size.to),
-                     .columns = {{"operator", CellKind::kText, "name"},
-                                 summed({"calls", CellKind::kCount, "count"}),
-                                 {"the first was", CellKind::kText, "before"},
-                                 {"and is", CellKind::kText, "after"}},
-                     .at = "/batch/ranks/*"}),
-           Facts{fact_at(document, "/batch/dropped_bodies",
-                         "operators below which what was recorded is left out: no rule tells its "
-                         "sizes",
-                         CellKind::kCount)}}};
+  return {
+      "batch",
+      fmt::format("{} {} became {}", size.anywhere ? "Size" : "Batch", size.from, size.to),
+      {table_at(document, "/batch/ranks/*",
+                fmt::format("{} {} became {}: shapes of these operators",
+                            size.anywhere ? "Size" : "Batch", size.from, size.to),
+                {texts("operator", "name"), summed(counts("calls", "count")),
+                 texts("the first was", "before"), texts("and is", "after")}),
+       facts_at(document, "/batch",
+                {counts("operators below which what was recorded is left out: no rule tells its "
+                        "sizes",
+                        "dropped_bodies")})}};
 }
 
 Section hidden_section(const Json& document) {
   return {
       "obfuscated",
       "Obfuscated: what was replaced is in a file for the owner alone",
-      {Facts{
-           fact_at(document, "/obfuscated/rounded_numbers", "numbers, to one digit",
-                   CellKind::kCount),
-           fact_at(document, "/obfuscated/cleared_numbers", "numbers, left out", CellKind::kCount),
-           fact_at(document, "/obfuscated/hidden_operators",
-                   "operators that are found by name on no target now", CellKind::kCount),
-           fact_at(document, "/obfuscated/hidden_without_body",
-                   "of these without what was recorded below them: dropped", CellKind::kCount),
-           fact_at(document, "/obfuscated/names_file", "that file", CellKind::kText)},
-       table_at(document, {.id = "name-table",
-                           .caption = "Replaced names",
-                           .columns = {{"replaced", CellKind::kText, "name"},
-                                       {"names", CellKind::kCount, "value"}},
-                           .at = "/obfuscated/names"})}};
+      {facts_at(
+           document, "/obfuscated",
+           {counts("numbers, to one digit", "rounded_numbers"),
+            counts("numbers, left out", "cleared_numbers"),
+            counts("operators that are found by name on no target now", "hidden_operators"),
+            counts("of these without what was recorded below them: dropped", "hidden_without_body"),
+            texts("that file", "names_file")}),
+       table_at(document, "/obfuscated/names", "Replaced names",
+                {texts("replaced", "name"), counts("names", "value")})}};
 }
 
 Section reduced_section(const Json& document) {
-  const auto count = [&](const char* at, const char* name) {
-    return fact_at(document, at, name, CellKind::kCount);
-  };
-  return {
-      "reduced",
-      "Reduced",
-      {Facts{count("/reduced/loops", "loops"), count("/reduced/in_loops", "instructions in them"),
-             count("/reduced/instructions", "instructions in all"),
-             count("/reduced/written", "instructions of loops that are written"),
-             count("/reduced/bytes_before", "bytes of the file without loops"),
-             count("/bytes", "bytes with them"),
-             fact_at(document, "/reduced/largest_change",
-                     "most that the recorded time of a class of operators changed",
-                     CellKind::kShare)}}};
+  return {"reduced",
+          "Reduced",
+          {facts_at(
+              document, "",
+              {counts("loops", "reduced/loops"), counts("instructions in them", "reduced/in_loops"),
+               counts("instructions in all", "reduced/instructions"),
+               counts("instructions of loops that are written", "reduced/written"),
+               counts("bytes of the file without loops", "reduced/bytes_before"),
+               counts("bytes with them", "bytes"),
+               shares("most that the recorded time of a class of operators changed",
+                      "reduced/largest_change")})}};
 }
 
 }  // namespace
@@ -277,7 +257,7 @@ void add_change_sections(pages::Page& page, const Json& document, const Changes&
     page.sections.push_back(
         {"removed",
          "Machine code that was left out, since its grids are of the recorded sizes",
-         {Facts{fact_at(document, "/removed_kernels", "kernels: stubs now", CellKind::kCount)}}});
+         {facts_at(document, "", {counts("kernels: stubs now", "removed_kernels")})}});
   }
   if (changes.reduced) {
     page.sections.push_back(reduced_section(document));

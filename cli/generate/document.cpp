@@ -19,14 +19,14 @@ using et_schema::Bench;
 using et_schema::LostDeviceEvents;
 using et_schema::Program;
 using et_schema::RecordedProfile;
+using pages::byte_counts, pages::counts, pages::facts_at, pages::figures, pages::ids,
+    pages::losses_at, pages::set_data, pages::shortened, pages::summed, pages::table_at,
+    pages::texts;
 using pages::CellKind;
-using pages::fact_at;
 using pages::Facts;
 using pages::Notes;
 using pages::Section;
-using pages::summed;
 using pages::Table;
-using pages::table_at;
 
 constexpr double kMsPerNs = 1e-6;
 constexpr std::size_t kLongNameInText = 90;
@@ -160,22 +160,13 @@ Section ranks_section(const Json& document, const Generated& made) {
   Section section{
       "ranks",
       "Ranks",
-      {table_at(document,
-                {.id = "rank-table",
-                 .caption = "Ranks",
-                 .columns = {{"rank", CellKind::kId, "rank"},
-                             {"operators", CellKind::kCount, "operators"},
-                             {"labels", CellKind::kCount, "labels"},
-                             {"instructions", CellKind::kCount, "instructions"},
-                             {"tensors", CellKind::kCount, "tensors"},
-                             {"bytes made before the step", CellKind::kCount, "external_bytes"},
-                             {"schema", CellKind::kText, "schema"},
-                             {"step", CellKind::kText, "step", "none: the whole trace"},
-                             {"source", CellKind::kText, "source"}},
-                 .at = "/ranks"})}};
+      {table_at(
+          document, "/ranks", "Ranks",
+          {ids("rank"), counts("operators"), counts("labels"), counts("instructions"),
+           counts("tensors"), counts("bytes made before the step", "external_bytes"),
+           texts("schema"), texts("step", "step", "none: the whole trace"), texts("source")})}};
   if (is_narrowed(made.bench)) {
-    section.blocks.emplace_back(
-        Facts{fact_at(document, "/ranks/0/filters", "Narrowed by", CellKind::kText)});
+    section.blocks.emplace_back(facts_at(document, "/ranks/0", {texts("Narrowed by", "filters")}));
   }
   if (!made.unlinked.empty()) {
     section.blocks.emplace_back(Notes{{fmt::format(
@@ -186,48 +177,25 @@ Section ranks_section(const Json& document, const Generated& made) {
 }
 
 Section opened_section(const Json& document, const Bench& bench) {
-  Table opened{
-      .id = "opened-table",
-      .caption = fmt::format("Opened{}: the operators below them are replayed in their place",
-                             whole_step_note(bench)),
-      .columns = {{"operator", CellKind::kText, "name"},
-                  summed({"count", CellKind::kCount, "count"}),
-                  {"reason", CellKind::kText, "reason"}},
-      .at = "/ranks/*/opened"};
+  std::vector<pages::Column> columns = {texts("operator", "name"), summed(counts("count")),
+                                        texts("reason")};
   if (!bench.programs.empty() && bench.programs.front().profile) {
     constexpr double kUsPerNs = 1e-3;
-    opened.columns.push_back(
-        summed({"own µs", CellKind::kFigure, "own_ns", "in it, not replayed", kUsPerNs}));
+    columns.push_back(summed(figures("own µs", "own_ns", kUsPerNs, "in it, not replayed")));
   }
   return {"opened",
           "Opened",
-          {table_at(document, std::move(opened)),
-           table_at(document, {.id = "label-table",
-                               .caption = "Labels that did work without an operator of their own",
-                               .columns = {{"label", CellKind::kText, "name"},
-                                           summed({"count", CellKind::kCount, "value"})},
-                               .at = "/ranks/*/working_labels"})}};
+          {table_at(document, "/ranks/*/opened",
+                    fmt::format("Opened{}: the operators below them are replayed in their place",
+                                whole_step_note(bench)),
+                    std::move(columns)),
+           table_at(document, "/ranks/*/working_labels",
+                    "Labels that did work without an operator of their own",
+                    {texts("label", "name"), summed(counts("count", "value"))})}};
 }
 
 /// Where recorded times come from, what joined and what was lost.
 Section profiles_section(const Json& document, const Bench& bench) {
-  Table profiles{
-      .id = "profile-table",
-      .caption = "Recorded times" + whole_step_note(bench),
-      .columns = {{"rank", CellKind::kId, "rank"},
-                  {"nodes joined", CellKind::kCount, "profile/nodes_joined"},
-                  {"of", CellKind::kCount, "profile/nodes_with_rf_id"},
-                  {"device events", CellKind::kCount, "profile/device_events_linked"},
-                  {"of", CellKind::kCount, "profile/device_events"},
-                  {"steps", CellKind::kCount, "profile/steps"},
-                  {"step ms", CellKind::kFigure, "profile/step_ns", "", kMsPerNs},
-                  {"unprofiled ms", CellKind::kFigure, "profile/unprofiled_step_ns", "", kMsPerNs},
-                  {"operators ms", CellKind::kFigure, "profile/operators_ns", "", kMsPerNs},
-                  {"device ms", CellKind::kFigure, "profile/operators_device_ns", "", kMsPerNs},
-                  {"taken out, ns/event", CellKind::kFigure, "profile/observer_ns_per_event"},
-                  {"joined by", CellKind::kText, "profile/join"},
-                  {"profile", CellKind::kText, "profile/file"}},
-      .at = "/ranks"};
   const bool is_linked = std::ranges::any_of(
       bench.programs, [](const Program& program) { return program.profile.has_value(); });
   if (!is_linked) {
@@ -236,26 +204,28 @@ Section profiles_section(const Json& document, const Bench& bench) {
   return {
       "profiles",
       "Recorded times",
-      {table_at(document, std::move(profiles)),
-       table_at(document,
-                {.id = "outside-table",
-                 .caption = "Time of the step that stands in no instruction",
-                 .columns = {{"what", CellKind::kText, "why"},
-                             summed({"host ms", CellKind::kFigure, "host_ns", "", kMsPerNs}),
-                             summed({"device ms", CellKind::kFigure, "device_ns", "", kMsPerNs}),
-                             {.title = "name", .key = "name", .most_in_text = kLongNameInText}},
-                 .at = "/ranks/*/profile/outside",
-                 .shown_in_text = kRowsInText}),
-       table_at(
-           document,
-           {.id = "lost-table",
-            .caption = "Device events that no operator can be told to have launched",
-            .columns = {{.title = "device event", .key = "name", .most_in_text = kLongNameInText},
-                        summed({"count", CellKind::kCount, "count"}),
-                        summed({"ms", CellKind::kFigure, "device_ns", "", kMsPerNs}),
-                        {"reason", CellKind::kText, "reason"}},
-            .at = "/ranks/*/profile/lost",
-            .shown_in_text = kRowsInText})}};
+      {table_at(document, "/ranks", "Recorded times" + whole_step_note(bench),
+                {ids("rank"), counts("nodes joined", "profile/nodes_joined"),
+                 counts("of", "profile/nodes_with_rf_id"),
+                 counts("device events", "profile/device_events_linked"),
+                 counts("of", "profile/device_events"), counts("steps", "profile/steps"),
+                 figures("step ms", "profile/step_ns", kMsPerNs),
+                 figures("unprofiled ms", "profile/unprofiled_step_ns", kMsPerNs),
+                 figures("operators ms", "profile/operators_ns", kMsPerNs),
+                 figures("device ms", "profile/operators_device_ns", kMsPerNs),
+                 figures("taken out, ns/event", "profile/observer_ns_per_event"),
+                 texts("joined by", "profile/join"), texts("profile", "profile/file")}),
+       table_at(document, "/ranks/*/profile/outside",
+                "Time of the step that stands in no instruction",
+                {texts("what", "why"), summed(figures("host ms", "host_ns", kMsPerNs)),
+                 summed(figures("device ms", "device_ns", kMsPerNs)),
+                 shortened(texts("name"), kLongNameInText)},
+                kRowsInText),
+       table_at(document, "/ranks/*/profile/lost",
+                "Device events that no operator can be told to have launched",
+                {shortened(texts("device event", "name"), kLongNameInText), summed(counts("count")),
+                 summed(figures("ms", "device_ns", kMsPerNs)), texts("reason")},
+                kRowsInText)}};
 }
 
 Section losses_section(const Json& document, const Bench& bench) {
@@ -267,7 +237,7 @@ Section losses_section(const Json& document, const Bench& bench) {
   if (losses.nonzero().empty()) {
     section.blocks.emplace_back(Notes{{"Nothing was lost or repaired."}});
   } else {
-    section.blocks.emplace_back(pages::losses_at(document, "/ranks/*/losses"));
+    section.blocks.emplace_back(losses_at(document, "/ranks/*/losses"));
   }
   if (losses[et_schema::Loss::kNoDeviceEvents] + losses[et_schema::Loss::kUnknownDeviceEvents] >
       0) {
@@ -280,41 +250,28 @@ Section losses_section(const Json& document, const Bench& bench) {
 Section kernels_section(const Json& document) {
   return {"kernels",
           "Kernels",
-          {Facts{fact_at(document, "/kernels/kernels", "kernels compiled", CellKind::kCount),
-                 fact_at(document, "/kernels/cubins", "cubins", CellKind::kCount),
-                 fact_at(document, "/kernels/bytes", "bytes of them", CellKind::kCount),
-                 fact_at(document, "/kernels/launches", "instructions that launch them",
-                         CellKind::kCount),
-                 fact_at(document, "/kernels/stubs", "instructions without machine code: stubs",
-                         CellKind::kCount),
-                 fact_at(document, "/kernels/compiler", "compiled by", CellKind::kText)},
-           table_at(document, {.id = "failure-table",
-                               .caption = "Not compiled",
-                               .columns = {{"kernel", CellKind::kText, "name"},
-                                           {"sm", CellKind::kId, "architecture"},
-                                           {"why", CellKind::kText, "why"}},
-                               .at = "/kernels/failures"})}};
+          {facts_at(document, "/kernels",
+                    {counts("kernels compiled", "kernels"), counts("cubins"),
+                     counts("bytes of them", "bytes"),
+                     counts("instructions that launch them", "launches"),
+                     counts("instructions without machine code: stubs", "stubs"),
+                     texts("compiled by", "compiler")}),
+           table_at(document, "/kernels/failures", "Not compiled",
+                    {texts("kernel", "name"), ids("sm", "architecture"), texts("why")})}};
 }
 
 Section chakra_section(const Json& document) {
-  Table left_out = pages::losses_at(document, "/chakra/left_out");
+  Table left_out = losses_at(document, "/chakra/left_out");
   left_out.id = "left-out-table";
   left_out.caption = "What a Chakra trace cannot hold";
   return {
       "chakra",
       "Chakra traces",
-      {table_at(document, {.id = "chakra-table",
-                           .caption = "Chakra traces, and comm_groups.json",
-                           .columns = {{"file", CellKind::kText, "file"},
-                                       {"rank", CellKind::kId, "rank"},
-                                       {"nodes", CellKind::kCount, "nodes"},
-                                       {"on a device", CellKind::kCount, "device_nodes"},
-                                       {"communication", CellKind::kCount, "communication_nodes"},
-                                       {"data edges", CellKind::kCount, "data_edges"},
-                                       {"order edges", CellKind::kCount, "order_edges"}},
-                           .at = "/chakra/ranks"}),
-       Facts{fact_at(document, "/chakra/bytes", "of them", CellKind::kBytes),
-             fact_at(document, "/chakra/folder", "in", CellKind::kText)},
+      {table_at(document, "/chakra/ranks", "Chakra traces, and comm_groups.json",
+                {texts("file"), ids("rank"), counts("nodes"), counts("on a device", "device_nodes"),
+                 counts("communication", "communication_nodes"), counts("data edges", "data_edges"),
+                 counts("order edges", "order_edges")}),
+       facts_at(document, "/chakra", {byte_counts("of them", "bytes"), texts("in", "folder")}),
        left_out}};
 }
 
@@ -348,9 +305,9 @@ pages::Page generated_page(const Generated& made) {
   add_change_sections(page, document, made.changes);
   if (!made.signed_by.empty()) {
     page.sections.push_back(
-        {"signed", "Signed", {Facts{fact_at(document, "/signed_by", "by key", CellKind::kText)}}});
+        {"signed", "Signed", {facts_at(document, "", {texts("by key", "signed_by")})}});
   }
-  pages::set_data(page, document, "generated.json");
+  set_data(page, document, "generated.json");
   page.footer = "Made by Understudy's generate.";
   return page;
 }

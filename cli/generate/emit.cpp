@@ -20,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using emitter::Missing;
 using emitter::Project;
+using pages::counts, pages::facts_at, pages::percents, pages::set_data, pages::table_at,
+    pages::texts;
 
 /// A new folder, an empty one, or one that an earlier project lies in.
 void refuse_folder(const fs::path& folder) {
@@ -88,17 +90,10 @@ nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice)
 
 pages::Page project_page(const Project& project, const EmitChoice& choice) {
   const nlohmann::ordered_json document = json_of(project, choice);
-  const auto count = [&](const char* at, const char* name) {
-    return pages::fact_at(document, at, name, pages::CellKind::kCount);
-  };
   const auto table = [&](const char* key, const char* caption) {
-    return pages::table_at(document, {.id = std::string(key) + "-table",
-                                      .caption = caption,
-                                      .columns = {{"operator", pages::CellKind::kText, "name"},
-                                                  {"count", pages::CellKind::kCount, "count"},
-                                                  {"time", pages::CellKind::kPercent, "time_share"},
-                                                  {"reason", pages::CellKind::kText, "reason"}},
-                                      .at = std::string("/") + key});
+    return table_at(document, std::string("/") + key, caption,
+                    {texts("operator", "name"), counts("count"), percents("time", "time_share"),
+                     texts("reason")});
   };
   pages::Page page;
   page.title = choice.folder + ": the step as source; README.md in it says how to build and run it";
@@ -106,16 +101,17 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
   page.sections = {
       {"project",
        "What is in it",
-       {pages::Facts{count("/files", "files"), count("/step_lines", "lines of steps"),
-                     count("/operators", "operators"), count("/functions", "functions"),
-                     count("/calls", "calls of them"), count("/by_name", "operators by name")}}},
+       {facts_at(document, "",
+                 {counts("files"), counts("lines of steps", "step_lines"), counts("operators"),
+                  counts("functions"), counts("calls of them", "calls"),
+                  counts("operators by name", "by_name")})}},
       {"missing",
        "Missing",
        {table("missing", "Missing: what reads their results gets tensors made before the step")}},
       {"foreign",
        "Of other libraries",
        {table("foreign", "Of other libraries: the project runs only with --op-library LIB")}}};
-  pages::set_data(page, document, "project.json");
+  set_data(page, document, "project.json");
   page.footer = "Made by Understudy's generate.";
   return page;
 }

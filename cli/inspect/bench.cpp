@@ -24,6 +24,8 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using pages::CellKind;
+using pages::counts, pages::figures, pages::ids, pages::losses_at, pages::set_data, pages::summed,
+    pages::table_at, pages::texts;
 using pages::Notes;
 using pages::Section;
 using pages::Table;
@@ -182,10 +184,10 @@ Section operators_section(const Bench& bench) {
     Table table{.id = id,
                 .caption = "Recorded times, all ranks; a call with all below it",
                 .columns = {{by == GroupBy::kName ? "operator" : "class"},
-                            {"calls", CellKind::kCount},
-                            {"with a time", CellKind::kCount},
-                            {"host ms", CellKind::kFigure},
-                            {"device ms", CellKind::kFigure}},
+                            counts("calls"),
+                            counts("with a time"),
+                            figures("host ms"),
+                            figures("device ms")},
                 .shown_in_text = 0};
     for (const OpRow& row : sum.rows) {
       const auto ms = [&row](std::int64_t ns) {
@@ -199,41 +201,21 @@ Section operators_section(const Bench& bench) {
 }
 
 Section holdings_section(const Json& document) {
-  const auto table = [&](Table of) { return pages::table_at(document, std::move(of)); };
-  return {
-      "ranks",
-      "What it holds",
-      {table({.id = "rank-table",
-              .caption = "Ranks",
-              .columns = {{"rank", CellKind::kId, "rank"},
-                          {"schema", CellKind::kText, "schema"},
-                          {"step", CellKind::kText, "step"},
-                          {"operators", CellKind::kCount, "operators"},
-                          {"instructions", CellKind::kCount, "instructions"},
-                          {"slots", CellKind::kCount, "slots"},
-                          {"storages", CellKind::kCount, "storages"},
-                          {"bytes made before the step", CellKind::kCount, "external_bytes"},
-                          {"recorded step ms", CellKind::kFigure, "step_ns", "", 1 / kNsPerMs},
-                          {"profile", CellKind::kText, "profile"}},
-              .at = "/ranks"}),
-       table({.id = "kind-table",
-              .caption = "Instructions",
-              .columns = {{"instruction", CellKind::kText, "name"},
-                          pages::summed({"count", CellKind::kCount, "value"})},
-              .at = "/ranks/*/kinds"}),
-       table({.id = "opened-table",
-              .caption = "Operators that were opened: their children are replayed in their place",
-              .columns = {{"operator", CellKind::kText, "name"},
-                          pages::summed({"count", CellKind::kCount, "count"}),
-                          {"reason", CellKind::kText, "reason"}},
-              .at = "/ranks/*/opened"}),
-       table({.id = "mapped-table",
-              .caption = "Custom operators that the operator map knows",
-              .columns = {{"operator", CellKind::kText, "name"},
-                          pages::summed({"count", CellKind::kCount, "count"}),
-                          {"row", CellKind::kText, "row"},
-                          {"replayed by", CellKind::kText, "by"}},
-              .at = "/ranks/*/mapped"})}};
+  return {"ranks",
+          "What it holds",
+          {table_at(document, "/ranks", "Ranks",
+                    {ids("rank"), texts("schema"), texts("step"), counts("operators"),
+                     counts("instructions"), counts("slots"), counts("storages"),
+                     counts("bytes made before the step", "external_bytes"),
+                     figures("recorded step ms", "step_ns", 1 / kNsPerMs), texts("profile")}),
+           table_at(document, "/ranks/*/kinds", "Instructions",
+                    {texts("instruction", "name"), summed(counts("count", "value"))}),
+           table_at(document, "/ranks/*/opened",
+                    "Operators that were opened: their children are replayed in their place",
+                    {texts("operator", "name"), summed(counts("count")), texts("reason")}),
+           table_at(document, "/ranks/*/mapped", "Custom operators that the operator map knows",
+                    {texts("operator", "name"), summed(counts("count")), texts("row"),
+                     texts("replayed by", "by")})}};
 }
 
 std::string bench_verdict(const Bench& bench) {
@@ -356,7 +338,7 @@ pages::Page bench_page(const Bench& bench, const std::string& file, std::optiona
         fmt::format("Some of a job's ranks, each to be replayed alone: {} of {}.",
                     fmt::join(bench.partial->ranks, ", "), bench.partial->world_size));
   }
-  const Table losses = pages::losses_at(document, "/ranks/*/losses");
+  const Table losses = losses_at(document, "/ranks/*/losses");
   page.sections = {timeline_section(bench),
                    operators_section(bench),
                    holdings_section(document),
@@ -369,7 +351,7 @@ pages::Page bench_page(const Bench& bench, const std::string& file, std::optiona
     add_all_ops(document, ops);
     page.sections.push_back(ops_section(document, ops));
   }
-  pages::set_data(page, document, "benchmark.json");
+  set_data(page, document, "benchmark.json");
   page.footer = "Made by Understudy's inspect.";
   return page;
 }

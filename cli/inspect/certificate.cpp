@@ -26,6 +26,8 @@ using et_schema::Bench;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using pages::CellKind;
+using pages::counts, pages::fact_at, pages::facts_at, pages::ids, pages::losses_at, pages::set_data,
+    pages::table_at, pages::texts;
 
 constexpr int kCertificateVersion = 1;
 
@@ -136,10 +138,10 @@ pages::Facts facts_of(const Json& document, const std::string& at,
     std::ranges::replace(name, '_', ' ');
     const bool is_count = document.at(Json::json_pointer(at + key)).is_number_integer();
     const bool is_number = document.at(Json::json_pointer(at + key)).is_number();
-    facts.push_back(pages::fact_at(document, at + key, name,
-                                   is_count    ? CellKind::kCount
-                                   : is_number ? CellKind::kFigure
-                                               : CellKind::kText));
+    facts.push_back(fact_at(document, at + key, name,
+                            is_count    ? CellKind::kCount
+                            : is_number ? CellKind::kFigure
+                                        : CellKind::kText));
   }
   return facts;
 }
@@ -167,29 +169,19 @@ pages::Section contents_section(const Json& document) {
           {facts_of(document, "/",
                     {"operators", "communication", "replaceable_by_body", "pinned_results",
                      "native_labels", "kernels"}),
-           pages::Facts{pages::fact_at(document, "/selection/step", "step (none: the whole trace)",
-                                       CellKind::kText),
-                        pages::fact_at(document, "/selection/filters", "filters", CellKind::kText)},
-           pages::table_at(document, {.id = "opened-table",
-                                      .caption = "Operators that were opened",
-                                      .columns = {{"reason", CellKind::kText, "name"},
-                                                  {"count", CellKind::kCount, "value"}},
-                                      .at = "/opened"}),
-           pages::losses_at(document, "/losses")}};
+           facts_at(document, "/selection",
+                    {texts("step (none: the whole trace)", "step"), texts("filters")}),
+           table_at(document, "/opened", "Operators that were opened",
+                    {texts("reason", "name"), counts("count", "value")}),
+           losses_at(document, "/losses")}};
 }
 
 pages::Section sources_section(const Json& document) {
   pages::Table sources =
-      pages::table_at(document, {.id = "source-table",
-                                 .caption = "Sources",
-                                 .columns = {{"file", CellKind::kText, "file"},
-                                             {"rank", CellKind::kId, "rank"},
-                                             {"bytes", CellKind::kCount, "bytes"},
-                                             {"content hash", CellKind::kText, "content_hash"},
-                                             {"schema", CellKind::kText, "schema"},
-                                             {"profile", CellKind::kText, "profile/file"},
-                                             {"its hash", CellKind::kText, "profile/content_hash"}},
-                                 .at = "/sources"});
+      table_at(document, "/sources", "Sources",
+               {texts("file"), ids("rank"), counts("bytes"), texts("content hash", "content_hash"),
+                texts("schema"), texts("profile", "profile/file"),
+                texts("its hash", "profile/content_hash")});
   return {"sources",
           "Sources",
           {sources.rows.empty() ? pages::Block(pages::Notes{{"None is stated."}})
@@ -216,7 +208,7 @@ pages::Page certificate_page(const std::string& path, const std::optional<Certif
                    sources_section(document),
                    contents_section(document),
                    measured_section(document)};
-  pages::set_data(page, document, "certificate.json");
+  set_data(page, document, "certificate.json");
   page.footer = "Made by Understudy's inspect.";
   return page;
 }

@@ -16,6 +16,7 @@ using et_schema::ChakraCounts;
 using et_schema::ChakraFile;
 using et_schema::ChakraViolation;
 using pages::CellKind;
+using pages::counts, pages::ids, pages::set_data, pages::table_at, pages::texts;
 
 std::uint64_t violations_of(const ChakraCheck& check) {
   return std::accumulate(check.broken.begin(), check.broken.end(), std::uint64_t{0},
@@ -67,20 +68,15 @@ std::string check_verdict(const ChakraCheck& check) {
 pages::Section rules_section(const Json& document, const ChakraCheck& check) {
   pages::Table rules{.id = "rule-table",
                      .caption = "Rules that are broken",
-                     .columns = {{"rule"}, {"count", CellKind::kCount}, {"meaning"}}};
+                     .columns = {texts("rule"), counts("count"), texts("meaning")}};
   for (const auto& [rule, count] : check.broken) {
     rules.rows.push_back({std::string(info(rule).name), count, std::string(info(rule).meaning)});
   }
   return {"rules",
           "Rules",
-          {rules, pages::table_at(document, {.id = "violation-table",
-                                             .caption = "The first ten of each",
-                                             .columns = {{"rule", CellKind::kText, "rule"},
-                                                         {"rank", CellKind::kId, "rank"},
-                                                         {"node", CellKind::kId, "node"},
-                                                         {"byte", CellKind::kId, "byte"},
-                                                         {"what", CellKind::kText, "text"}},
-                                             .at = "/violations"})}};
+          {rules, table_at(document, "/violations", "The first ten of each",
+                           {texts("rule"), ids("rank"), ids("node"), ids("byte"),
+                            texts("what", "text")})}};
 }
 
 }  // namespace
@@ -94,22 +90,14 @@ pages::Page check_page(const std::vector<ChakraFile>& files, const ChakraCheck& 
   page.sections = {
       {"ranks",
        "Ranks",
-       {pages::table_at(document, {.id = "rank-table",
-                                   .caption = "Ranks",
-                                   .columns = {{"rank", CellKind::kId, "rank"},
-                                               {"nodes", CellKind::kCount, "nodes"},
-                                               {"host", CellKind::kCount, "host_nodes"},
-                                               {"device", CellKind::kCount, "device_nodes"},
-                                               {"collectives", CellKind::kCount, "collectives"},
-                                               {"messages", CellKind::kCount, "messages"},
-                                               {"data edges", CellKind::kCount, "data_edges"},
-                                               {"control edges", CellKind::kCount, "control_edges"},
-                                               {"to later nodes", CellKind::kCount, "later_edges"},
-                                               {"not simulated", CellKind::kCount, "not_simulated"},
-                                               {"version", CellKind::kText, "version"}},
-                                   .at = "/ranks"})}},
+       {table_at(document, "/ranks", "Ranks",
+                 {ids("rank"), counts("nodes"), counts("host", "host_nodes"),
+                  counts("device", "device_nodes"), counts("collectives"), counts("messages"),
+                  counts("data edges", "data_edges"), counts("control edges", "control_edges"),
+                  counts("to later nodes", "later_edges"), counts("not simulated", "not_simulated"),
+                  texts("version")})}},
       rules_section(document, check)};
-  pages::set_data(page, document, "check.json");
+  set_data(page, document, "check.json");
   page.footer = "Made by Understudy's inspect.";
   return page;
 }

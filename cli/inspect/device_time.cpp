@@ -19,6 +19,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using generator::KernelTime;
 using pages::CellKind;
+using pages::counts, pages::facts_at, pages::figures, pages::set_data, pages::shares,
+    pages::shortened, pages::table_at, pages::texts;
 
 constexpr double kDeviceNsPerMs = 1e6;
 
@@ -78,42 +80,23 @@ Json profile_document(const et_schema::Profile& profile) {
           {"kernels", std::move(rows)}};
 }
 
-pages::Table sums_table(const Json& document, const std::string& at, const std::string& id,
-                        const char* title) {
-  return pages::table_at(document, {.id = id,
-                                    .caption = std::string("Device time by ") + title,
-                                    .columns = {{title, CellKind::kText, "name"},
-                                                {"count", CellKind::kCount, "count"},
-                                                {"ms", CellKind::kFigure, "ms"},
-                                                {"share", CellKind::kShare, "share"}},
-                                    .at = at});
-}
-
 pages::Section profile_section(const Json& document, std::size_t place) {
-  const std::string at = fmt::format("/device_time/{}/", place);
-  const std::string id = fmt::format("profile-{}", place);
-  const Json& profile = document["device_time"][place];
-  return {
-      id,
-      profile["file"].get<std::string>(),
-      {pages::Facts{
-           pages::fact_at(document, at + "device_ms", "on the device", CellKind::kFigure, "ms"),
-           pages::fact_at(document, at + "count", "kernels, copies and fills", CellKind::kCount)},
-       sums_table(document, at + "classes", id + "-classes", "class"),
-       sums_table(document, at + "launches", id + "-launches", "what launched it"),
-       pages::table_at(
-           document,
-           {.id = id + "-kernels",
-            .caption = "Kernels, the longest first",
-            .columns = {{.title = "kernel", .key = "name", .most_in_text = pages::kNameInText},
-                        {"count", CellKind::kCount, "count"},
-                        {"ms", CellKind::kFigure, "ms"},
-                        {"share", CellKind::kShare, "share"},
-                        {"class", CellKind::kText, "class"},
-                        {"launched by", CellKind::kText, "launched_by"},
-                        {"launcher", CellKind::kText, "launcher"}},
-            .at = at + "kernels",
-            .shown_in_text = 20})}};
+  const std::string at = fmt::format("/device_time/{}", place);
+  const auto sums = [&](const char* key, const std::string& title) {
+    return table_at(document, at + key, "Device time by " + title,
+                    {texts(title, "name"), counts("count"), figures("ms"), shares("share")});
+  };
+  return {fmt::format("profile-{}", place),
+          document["device_time"][place]["file"].get<std::string>(),
+          {facts_at(document, at,
+                    {figures("on the device", "device_ms", 1, "ms"),
+                     counts("kernels, copies and fills", "count")}),
+           sums("/classes", "class"), sums("/launches", "what launched it"),
+           table_at(
+               document, at + "/kernels", "Kernels, the longest first",
+               {shortened(texts("kernel", "name")), counts("count"), figures("ms"), shares("share"),
+                texts("class"), texts("launched by", "launched_by"), texts("launcher")},
+               20)}};
 }
 
 }  // namespace
@@ -143,7 +126,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
     page.sections.push_back(profile_section(document, i));
   }
-  pages::set_data(page, document, "device_time.json");
+  set_data(page, document, "device_time.json");
   page.footer = "Made by Understudy's inspect.";
   return page;
 }

@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using et_schema::CompiledKernel;
+using pages::byte_counts, pages::counts, pages::set_data, pages::shares, pages::table_at,
+    pages::texts;
 using pages::CellKind;
 
 /// Of all ranks: a kernel by its key, or by its name where no launch was recorded.
@@ -92,27 +94,17 @@ pages::Page kernels_page(const et_schema::Bench& bench) {
   pages::Page page;
   page.title = "Kernels of compiled graphs, and hand-written ones";
   page.verdict = document["kernels"].empty() ? "There are none." : "";
-  page.sections = {
-      {"kernels",
-       "Kernels",
-       {pages::table_at(
-            document, {.id = "kernel-table",
-                       .caption = "Kernels; those without a key have no machine code and are stubs",
-                       .columns = {{"kernel", CellKind::kText, "name"},
-                                   {"launches", CellKind::kCount, "launches"},
-                                   {"device time", CellKind::kShare, "device_share"},
-                                   {"key", CellKind::kText, "key"}},
-                       .at = "/kernels"}),
-        pages::table_at(document, {.id = "build-table",
-                                   .caption = "Machine code",
-                                   .columns = {{"kernel", CellKind::kText, "name"},
-                                               {"registers", CellKind::kCount, "registers"},
-                                               {"shared memory", CellKind::kBytes, "shared_bytes"},
-                                               {"warps", CellKind::kCount, "warps"},
-                                               {"bytes", CellKind::kCount, "bytes"},
-                                               {"architecture", CellKind::kText, "architecture"}},
-                                   .at = "/kernels/*/builds"})}}};
-  pages::set_data(page, document, "kernels.json");
+  page.sections = {{"kernels",
+                    "Kernels",
+                    {table_at(document, "/kernels",
+                              "Kernels; those without a key have no machine code and are stubs",
+                              {texts("kernel", "name"), counts("launches"),
+                               shares("device time", "device_share"), texts("key")}),
+                     table_at(document, "/kernels/*/builds", "Machine code",
+                              {texts("kernel", "name"), counts("registers"),
+                               byte_counts("shared memory", "shared_bytes"), counts("warps"),
+                               counts("bytes"), texts("architecture")})}}};
+  set_data(page, document, "kernels.json");
   page.footer = "Made by Understudy's inspect.";
   return page;
 }

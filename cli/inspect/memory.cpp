@@ -22,6 +22,7 @@ using et_schema::Instruction;
 using et_schema::LiveTensor;
 using et_schema::MemoryPlan;
 using et_schema::Program;
+using pages::byte_counts, pages::facts_at, pages::set_data, pages::shares, pages::texts;
 using pages::CellKind;
 
 /// One rank's program with its plan.
@@ -161,8 +162,7 @@ pages::Table largest_of(const RankMemory& memory, const std::string& id) {
   pages::Table table{
       .id = id + "-table",
       .caption = "The largest tensors at the peak",
-      .columns = {
-          {"tensor"}, {"bytes", CellKind::kBytes}, {"share", CellKind::kShare}, {"made by"}}};
+      .columns = {texts("tensor"), byte_counts("bytes"), shares("share"), texts("made by")}};
   const double peak = static_cast<double>(std::max<std::uint64_t>(memory.plan.peak_bytes, 1));
   for (const et_schema::LiveTensor& tensor : memory.plan.largest) {
     table.rows.push_back({et_schema::layout_text(memory.program->slots[tensor.slot]), tensor.bytes,
@@ -194,18 +194,16 @@ pages::Section memory_section(const Json& document, const RankMemory& memory, st
   constexpr std::size_t kColumns = 72;
   constexpr std::size_t kRows = 6;
   const std::string id = fmt::format("rank-{}", memory.rank);
-  const auto fact = [&](const char* name, const char* key) {
-    return pages::fact_at(document, fmt::format("/memory/{}/{}", place, key), name,
-                          CellKind::kBytes);
-  };
+  pages::Facts facts =
+      facts_at(document, fmt::format("/memory/{}", place),
+               {byte_counts("at the peak", "peak_bytes"),
+                byte_counts("made before the step, live throughout", "external_bytes"),
+                byte_counts("of these held by the program, used by none", "untouched_bytes")});
+  facts.push_back({"peak at", peak_text(memory)});
   return {id,
           fmt::format("Rank {}: live tensors by their lifetimes", memory.rank),
-          {pages::Facts{fact("at the peak", "peak_bytes"),
-                        fact("made before the step, live throughout", "external_bytes"),
-                        fact("of these held by the program, used by none", "untouched_bytes"),
-                        {"peak at", peak_text(memory)}},
-           pages::InText{draw_curve(memory.plan.live_bytes, kColumns, kRows)}, curve_of(memory, id),
-           largest_of(memory, id)}};
+          {std::move(facts), pages::InText{draw_curve(memory.plan.live_bytes, kColumns, kRows)},
+           curve_of(memory, id), largest_of(memory, id)}};
 }
 
 }  // namespace
@@ -222,7 +220,7 @@ pages::Page memory_page(const Bench& bench, std::optional<int> rank, Format form
   }
   page.verdict = fmt::format("Live tensors need {} at their peak{}.", with_bytes(most),
                              ranks.size() > 1 ? ", on the rank that needs most" : "");
-  pages::set_data(page, format == Format::kCsv ? document_for_csv(ranks) : document, "memory.json");
+  set_data(page, format == Format::kCsv ? document_for_csv(ranks) : document, "memory.json");
   page.footer = "Made by Understudy's inspect.";
   return page;
 }

@@ -30,6 +30,7 @@ using et_schema::NodeIndex;
 using et_schema::Program;
 using et_schema::Trace;
 using generator::Link;
+using pages::counts, pages::figures, pages::shares, pages::shortened, pages::table_at, pages::texts;
 
 /// Empty: that of the node above.
 std::string_view phase_told_by(const Node& node) {
@@ -361,24 +362,20 @@ void add_all_ops(Json& document, const std::vector<RankOps>& ranks) {
 }
 
 pages::Section ops_section(const Json& document, const std::vector<RankOps>& ranks) {
-  using pages::CellKind;
   const RankOps all = sum_of(ranks);
   const bool is_timed = all.step_ns.has_value();
-  pages::Table table{
-      .id = "ops-table",
-      .caption = fmt::format("Operators by {}", to_string(all.by)),
-      .columns = {{.title = all.by == GroupBy::kName ? "operator" : std::string(to_string(all.by)),
-                   .key = "name",
-                   .most_in_text = 120},
-                  {"calls", CellKind::kCount, "count"}},
-      .at = ranks.size() == 1 ? "/ranks/0/ops" : "/all_ranks/ops"};
+  constexpr std::size_t kLongestName = 120;
+  const std::string by(to_string(all.by));
+  std::vector<pages::Column> columns = {
+      shortened(texts(all.by == GroupBy::kName ? "operator" : by, "name"), kLongestName),
+      counts("calls", "count")};
   pages::Notes totals;
   if (is_timed) {
-    table.columns.push_back({"self ms", CellKind::kFigure, "self_ns", "", kMsPerNs});
+    columns.push_back(figures("self ms", "self_ns", kMsPerNs));
     if (all.total.device_ns > 0) {
-      table.columns.push_back({"device ms", CellKind::kFigure, "device_ns", "", kMsPerNs});
+      columns.push_back(figures("device ms", "device_ns", kMsPerNs));
     }
-    table.columns.push_back({"share", CellKind::kShare, "share"});
+    columns.push_back(shares("share"));
     const std::int64_t rest = std::max<std::int64_t>(*all.step_ns - all.total.self_ns, 0);
     totals.texts.push_back(fmt::format("{} ms in operators, {} ms of the step{} in none of them",
                                        ms_text(all.total.self_ns), ms_text(rest),
@@ -389,7 +386,11 @@ pages::Section ops_section(const Json& document, const std::vector<RankOps>& ran
                                          with_commas(all.total.count)));
     }
   }
-  return {"ops", "Operators", {table_at(document, std::move(table)), totals}};
+  return {"ops",
+          "Operators",
+          {table_at(document, ranks.size() == 1 ? "/ranks/0/ops" : "/all_ranks/ops",
+                    "Operators by " + by, std::move(columns)),
+           totals}};
 }
 
 }  // namespace understudy::cli

@@ -24,6 +24,7 @@ using et_schema::Trace;
 using et_schema::Value;
 using et_schema::ValueKind;
 using pages::CellKind;
+using pages::counts, pages::ids, pages::losses_at, pages::set_data, pages::table_at, pages::texts;
 
 std::uint64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::uint64_t>(tensor.numel) * static_cast<std::uint64_t>(tensor.item_bytes);
@@ -246,7 +247,7 @@ std::string node_text(const Node& node) {
 pages::Table tree_table(const Trace& trace) {
   pages::Table table{.id = fmt::format("tree-{}", trace.rank),
                      .caption = fmt::format("Nodes of rank {}", trace.rank),
-                     .columns = {{"node"}, {"id", CellKind::kId}}};
+                     .columns = {texts("node"), ids("id")}};
   std::vector<std::pair<et_schema::NodeIndex, std::size_t>> waiting = {{0, 0}};
   while (!waiting.empty()) {
     const auto [index, depth] = waiting.back();
@@ -261,71 +262,37 @@ pages::Table tree_table(const Trace& trace) {
 }
 
 pages::Section ranks_section(const Json& document) {
-  const auto table = [&](pages::Table of) { return pages::table_at(document, std::move(of)); };
-  return {"ranks",
-          "Ranks",
-          {table({.id = "rank-table",
-                  .caption = "Ranks",
-                  .columns = {{"rank", CellKind::kId, "rank"},
-                              {"schema", CellKind::kText, "schema"},
-                              {"nodes", CellKind::kCount, "nodes"},
-                              {"operators", CellKind::kCount, "operators"},
-                              {"labels", CellKind::kCount, "labels"},
-                              {"steps", CellKind::kCount, "steps"},
-                              {"threads", CellKind::kCount, "threads"},
-                              {"tensors", CellKind::kCount, "tensors"},
-                              {"storages", CellKind::kCount, "storages"},
-                              {"devices", CellKind::kText, "devices"}},
-                  .at = "/ranks"}),
-           table({.id = "collective-table",
-                  .caption = "Communication",
-                  .columns = {{"collective", CellKind::kText, "name"},
-                              {"count", CellKind::kCount, "value"},
-                              {"rank", CellKind::kId, "rank"}},
-                  .at = "/ranks/*/collectives"}),
-           table({.id = "group-table",
-                  .caption = "Process groups",
-                  .columns = {{"name", CellKind::kText, "name"},
-                              {"size", CellKind::kCount, "size"},
-                              {"rank", CellKind::kId, "rank"},
-                              {"its ranks", CellKind::kText, "ranks", "none: all"},
-                              {"description", CellKind::kText, "description"},
-                              {"backend", CellKind::kText, "backend"}},
-                  .at = "/ranks/*/process_groups"}),
-           pages::losses_at(document, "/ranks/*/losses")}};
+  return {
+      "ranks",
+      "Ranks",
+      {table_at(document, "/ranks", "Ranks",
+                {ids("rank"), texts("schema"), counts("nodes"), counts("operators"),
+                 counts("labels"), counts("steps"), counts("threads"), counts("tensors"),
+                 counts("storages"), texts("devices")}),
+       table_at(document, "/ranks/*/collectives", "Communication",
+                {texts("collective", "name"), counts("count", "value"), ids("rank")}),
+       table_at(document, "/ranks/*/process_groups", "Process groups",
+                {texts("name"), counts("size"), ids("rank"),
+                 texts("its ranks", "ranks", "none: all"), texts("description"), texts("backend")}),
+       losses_at(document, "/ranks/*/losses")}};
 }
 
 pages::Section calls_section(const Json& document) {
-  return {"calls",
-          "Communication calls",
-          {pages::table_at(document, {.id = "call-table",
-                                      .caption = "Communication calls",
-                                      .columns = {{"collective", CellKind::kText, "name"},
-                                                  {"node", CellKind::kId, "node"},
-                                                  {"seq", CellKind::kId, "seq"},
-                                                  {"group size", CellKind::kCount, "group_size"},
-                                                  {"in bytes", CellKind::kCount, "in_bytes"},
-                                                  {"out bytes", CellKind::kCount, "out_bytes"},
-                                                  {"rank", CellKind::kId, "rank"},
-                                                  {"dtype", CellKind::kText, "dtype"},
-                                                  {"group", CellKind::kText, "group"}},
-                                      .at = "/ranks/*/calls"})}};
+  return {
+      "calls",
+      "Communication calls",
+      {table_at(document, "/ranks/*/calls", "Communication calls",
+                {texts("collective", "name"), ids("node"), ids("seq"),
+                 counts("group size", "group_size"), counts("in bytes", "in_bytes"),
+                 counts("out bytes", "out_bytes"), ids("rank"), texts("dtype"), texts("group")})}};
 }
 
 pages::Section tensors_section(const Json& document) {
-  return {
-      "tensors",
-      "Tensors",
-      {pages::table_at(document, {.id = "tensor-table",
-                                  .caption = "Tensors by device and element type",
-                                  .columns = {{"dtype", CellKind::kText, "dtype"},
-                                              {"device", CellKind::kText, "device"},
-                                              {"occurrences", CellKind::kCount, "occurrences"},
-                                              {"tensors", CellKind::kCount, "tensors"},
-                                              {"storages", CellKind::kCount, "storages"},
-                                              {"largest bytes", CellKind::kCount, "largest_bytes"},
-                                              {"rank", CellKind::kId, "rank"}},
-                                  .at = "/ranks/*/tensor_kinds"})}};
+  return {"tensors",
+          "Tensors",
+          {table_at(document, "/ranks/*/tensor_kinds", "Tensors by device and element type",
+                    {texts("dtype"), texts("device"), counts("occurrences"), counts("tensors"),
+                     counts("storages"), counts("largest bytes", "largest_bytes"), ids("rank")})}};
 }
 
 }  // namespace
@@ -362,7 +329,7 @@ pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOp
     }
     page.sections.push_back(std::move(tree));
   }
-  pages::set_data(page, document, "traces.json");
+  set_data(page, document, "traces.json");
   page.footer = "Made by Understudy's inspect.";
   return page;
 }

@@ -81,7 +81,7 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
       ->default_str("0");
   app->add_option("-o,--output", arguments.output, "Write the plan to this file, as JSON")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, true);
   add_quiet_option(*app, arguments.quiet, "the plan is still printed");
   parse_arguments(*app, argc, argv);
   refuse_misfits(arguments);

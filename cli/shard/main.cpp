@@ -11,8 +11,8 @@
 #include "predictor/embedding/search.h"
 #include "predictor/embedding/task.h"
 #include "shard/arguments.h"
+#include "shard/document.h"
 #include "shard/platform.h"
-#include "shard/render.h"
 
 namespace understudy::cli {
 namespace {
@@ -60,13 +60,6 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
   return sharding;
 }
 
-std::string rendered(const Sharding& sharding, Format format) {
-  if (format == Format::kJson) {
-    return sharding_json(sharding);
-  }
-  return format == Format::kCsv ? sharding_csv(sharding) : sharding_text(sharding);
-}
-
 int shard(const ShardArguments& arguments) {
   if (!arguments.output.empty()) {
     refuse_output(arguments.output, {arguments.tables, arguments.platform}, "--output");
@@ -79,11 +72,11 @@ int shard(const ShardArguments& arguments) {
     progress.silence();
   }
   progress.tick();
-  const Sharding sharding = place(arguments, progress);
+  const pages::Page page = sharding_page(place(arguments, progress));
   progress.clear();
-  print_output(rendered(sharding, arguments.format));
+  print_output(pages::written(page, arguments.format));
   if (!arguments.output.empty()) {
-    et_schema::write_file_atomically(arguments.output, sharding_json(sharding));
+    et_schema::write_file_atomically(arguments.output, page.data);
   }
   return kStatusOk;
 }

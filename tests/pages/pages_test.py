@@ -140,7 +140,7 @@ class Pages(unittest.TestCase):
 
     def test_a_table_is_sorted_by_key(self):
         page = self.open("report")
-        self.assertEqual(page.value("document.querySelectorAll('#operator-table thead button').length"), 0, "three rows need no order")
+        self.assertEqual(page.value("document.querySelectorAll('#operators-table thead button').length"), 0, "three rows need no order")
         page = self.open("fleet")
         page.value("document.querySelector('#job-table thead th:nth-child(4) button').focus()")
         page.key("Enter")
@@ -208,17 +208,17 @@ class Pages(unittest.TestCase):
     def test_ten_thousand_operators(self):
         page = self.open("large")
         self.assertEqual(page.problems(), [])
-        rows = "document.querySelectorAll('#operator-table tbody tr').length"
+        rows = "document.querySelectorAll('#operators-table tbody tr').length"
         self.assertEqual(page.value(rows), 50)
         data = page.value("JSON.parse(document.getElementById('data').textContent).operators.length")
         self.assertEqual(data, OPERATORS)
-        search = "document.querySelector('#operator-table-more input')"
+        search = "document.querySelector('#operators-table-more input')"
         page.value(f"{search}.value = 'operator_0777'; {search}.dispatchEvent(new Event('input'))")
         self.assertEqual(page.value(rows), 10)
-        state = "document.querySelector('#operator-table-more output').textContent"
+        state = "document.querySelector('#operators-table-more output').textContent"
         self.assertEqual(page.value(state), "1 – 10 of 10 rows")
         page.value(f"{search}.value = ''; {search}.dispatchEvent(new Event('input'))")
-        page.value("[...document.querySelectorAll('#operator-table-more button')].at(-1).click()")
+        page.value("[...document.querySelectorAll('#operators-table-more button')].at(-1).click()")
         self.assertEqual(page.value(state), f"51 – 100 of {OPERATORS} rows")
         page.wait("document.querySelector('#large-timeline canvas').dataset.drawMs !== undefined")
 

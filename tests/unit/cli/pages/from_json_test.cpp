@@ -26,12 +26,8 @@ const Json& ranks_document() {
 }
 
 Table groups_at(const Json& document) {
-  return table_at(document, {.id = "groups",
-                             .caption = "Groups",
-                             .columns = {{"group", CellKind::kText, "name"},
-                                         {"size", CellKind::kCount, "size"},
-                                         {"rank", CellKind::kId, "rank"}},
-                             .at = "/ranks/*/groups"});
+  return table_at(document, "/ranks/*/groups", "Groups",
+                  {texts("group", "name"), counts("size"), ids("rank")});
 }
 
 std::string text_of(const Table& table) {
@@ -58,13 +54,9 @@ TEST(TableAt, OfOneRankHasNoColumnOfRanks) {
 }
 
 TEST(TableAt, SumsAndScales) {
-  const Table table = table_at(ranks_document(),
-                               {.id = "ops",
-                                .caption = "Operators",
-                                .columns = {{.title = "operator", .key = "name", .most_in_text = 5},
-                                            summed({"ms", CellKind::kFigure, "self_ns", "", 1e-6}),
-                                            {"node", CellKind::kId, "at/node"}},
-                                .at = "/ranks/*/ops"});
+  const Table table = table_at(ranks_document(), "/ranks/*/ops", "Operators",
+                               {shortened(texts("operator", "name"), 5),
+                                summed(figures("ms", "self_ns", 1e-6)), ids("node", "at/node")});
   EXPECT_EQ(text_of(table),
             "\nOperators, sums over all\n"
             "     ms  node  operator\n"

@@ -112,10 +112,7 @@ Section environment_section(const Comparison& comparison) {
               .caption = comparison.is_alike ? "Fields in which any two runs differ"
                                              : "Fields in which any two runs differ: times need "
                                                "not be alike",
-              .columns = {{"field", CellKind::kText, "field"},
-                          {"A", CellKind::kText, "a"},
-                          {"B", CellKind::kText, "b"},
-                          {"what it means"}},
+              .columns = {texts("field"), texts("A", "a"), texts("B", "b"), {"what it means"}},
               .at = "/environment_differences"};
   for (const comparer::EnvironmentDifference& row : comparison.differences) {
     table.rows.push_back({row.field, row.a, row.b,
@@ -152,13 +149,8 @@ void add_runs(Table& table, const char* side, const std::vector<Run>& runs) {
 Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
   Table table{.id = "run-table",
               .caption = "What was compared",
-              .columns = {{"file"},
-                          {"side"},
-                          {"benchmark"},
-                          {"iterations", CellKind::kCount},
-                          {"date"},
-                          {"device"},
-                          {"more"}}};
+              .columns = {texts("file"), texts("side"), texts("benchmark"), counts("iterations"),
+                          texts("date"), texts("device"), texts("more")}};
   add_runs(table, "A", a);
   add_runs(table, "B", b);
   return {"runs", "Runs", {table}};

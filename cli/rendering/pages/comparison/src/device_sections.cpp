@@ -51,30 +51,14 @@ Json side_json(const DeviceStep& step) {
 }
 
 std::vector<Column> columns_of(const char* title) {
-  return {{"A ms", CellKind::kFigure, "a_ms"},
-          {"B ms", CellKind::kFigure, "b_ms"},
-          {"change ms", CellKind::kChange, "change_ms"},
-          {"B ÷ A", CellKind::kRatio, "ratio"},
-          {"launches A", CellKind::kFigure, "a_launches"},
-          {"B", CellKind::kFigure, "b_launches"},
-          {title, CellKind::kText, "name"},
-          {"on", CellKind::kText, "on"}};
-}
-
-Table table_of(const Json& json, const char* id, const char* caption, const char* title,
-               const char* at) {
-  return table_at(json, {.id = id, .caption = caption, .columns = columns_of(title), .at = at});
-}
-
-void cut_names(Table& table) {
-  for (std::vector<Cell>& row : table.rows) {
-    for (Cell& cell : row) {
-      auto* const text = std::get_if<std::string>(&cell);
-      if (text != nullptr && text->size() > kMostOfName) {
-        *text = text->substr(0, kMostOfName - 3) + "...";
-      }
-    }
-  }
+  return {figures("A ms", "a_ms"),
+          figures("B ms", "b_ms"),
+          changes("change ms", "change_ms"),
+          ratios("B ÷ A", "ratio"),
+          figures("launches A", "a_launches"),
+          figures("B", "b_launches"),
+          shortened(texts(title, "name"), kMostOfName),
+          texts("on")};
 }
 
 std::string device_sentence(const Json& device) {
@@ -109,10 +93,9 @@ Json device_json(const comparer::DeviceSides& devices) {
 }
 
 void add_device_sections(const Json& json, std::size_t top, Page& page) {
-  Table sides{
-      .id = "device-table",
-      .caption = "Steps and devices",
-      .columns = {{"", CellKind::kText}, {"A", CellKind::kFigure}, {"B", CellKind::kFigure}}};
+  Table sides{.id = "device-table",
+              .caption = "Steps and devices",
+              .columns = {texts(""), figures("A"), figures("B")}};
   const Json& device = json.at("device");
   for (const auto& [title, key, kind] :
        {std::tuple("device time, ms", "/all", "_ms"), std::tuple("launches", "/all", "_launches"),
@@ -126,18 +109,16 @@ void add_device_sections(const Json& json, std::size_t top, Page& page) {
       row.push_back(cell_of(device.at(Json::json_pointer(at))));
     }
   }
-  Table classes = table_of(json, "device-class-table", "Device time by class of kernel, by change",
-                           "class", "/device/classes");
-  Table calls = table_of(json, "device-operator-table", "Device time by operator, by change",
-                         "operator", "/device/operators");
-  Table kernels = table_of(json, "device-kernel-table",
-                           "Kernels below their operators, by change: makers name them differently",
-                           "kernel", "/device/kernels");
-  kernels.columns.insert(kernels.columns.begin() + 6, {"operator", CellKind::kText, "operator"});
-  kernels = table_at(json, {kernels.id, kernels.caption, kernels.columns, {}, kernels.at});
-  calls.shown_in_text = kernels.shown_in_text = top;
-  cut_names(calls);
-  cut_names(kernels);
+  const Table classes = table_at(json, "/device/classes",
+                                 "Device time by class of kernel, by change", columns_of("class"));
+  const Table calls = table_at(json, "/device/operators", "Device time by operator, by change",
+                               columns_of("operator"), top);
+  std::vector<Column> columns = columns_of("kernel");
+  columns.insert(columns.begin() + 6, shortened(texts("operator"), kMostOfName));
+  const Table kernels =
+      table_at(json, "/device/kernels",
+               "Kernels below their operators, by change: makers name them differently",
+               std::move(columns), top);
   const Section section{"device", "On the device", {sides, classes, calls, kernels}};
   page.sections.insert(page.sections.begin(), section);
   page.findings.insert(page.findings.begin(), device_sentence(device));

@@ -53,21 +53,17 @@ Cell part_of(const std::optional<Ratio>& ratio, double Ratio::*part) {
 Table table_of(const Comparison& comparison, const std::string& id, const std::string& caption,
                const char* title, const char* detail, const std::function<bool(RowKind)>& is_shown,
                std::size_t top = kAll) {
-  Table table{.id = id,
-              .caption = caption,
-              .columns = {{title, CellKind::kText, "name"},
-                          {"A ms", CellKind::kFigure, "a_ms"},
-                          {"B ms", CellKind::kFigure, "b_ms"},
-                          {"change ms", CellKind::kChange, "change_ms"},
-                          {"B ÷ A", CellKind::kRatio, "ratio"},
-                          {"from", CellKind::kRatio, "", "95 % interval"},
-                          {"to", CellKind::kRatio, "", "95 % interval"},
-                          {"beside the rest", CellKind::kRatio, "",
-                           "what the clock and other classes leave of it"},
-                          {"verdict", CellKind::kVerdict}},
-              .shown_in_text = top};
+  Table table{
+      .id = id,
+      .caption = caption,
+      .columns = {texts(title, "name"), figures("A ms", "a_ms"), figures("B ms", "b_ms"),
+                  changes("change ms", "change_ms"), ratios("B ÷ A", "ratio"),
+                  ratios("from", "", "95 % interval"), ratios("to", "", "95 % interval"),
+                  ratios("beside the rest", "", "what the clock and other classes leave of it"),
+                  verdicts("verdict")},
+      .shown_in_text = top};
   if (detail != nullptr) {
-    table.columns.push_back({detail, CellKind::kText, "detail"});
+    table.columns.push_back(texts(detail, "detail"));
   }
   for (const Row& row : comparison.rows) {
     if (!is_shown(row.kind)) {

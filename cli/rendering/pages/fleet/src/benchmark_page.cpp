@@ -139,16 +139,10 @@ Table results_table(const BenchmarkData& data, const PlatformSeries& platform,
                     const std::string& id) {
   Table table{.id = id + "-table",
               .caption = "Results, the newest first",
-              .columns = {{"night"},
-                          {"date"},
-                          {"ms", CellKind::kFigure},
-                          {"from", CellKind::kFigure, "", "95 % interval of the median"},
-                          {"to", CellKind::kFigure, "", "95 % interval of the median"},
-                          {"coverage", CellKind::kPercent},
-                          {"peak", CellKind::kBytes},
-                          {"source"},
-                          {"software"},
-                          {"report"}},
+              .columns = {texts("night"), texts("date"), figures("ms"),
+                          figures("from", "", 1, "95 % interval of the median"),
+                          figures("to", "", 1, "95 % interval of the median"), percents("coverage"),
+                          byte_counts("peak"), texts("source"), texts("software"), texts("report")},
               .shown = 20};
   for (std::size_t i = platform.results.size(); i-- > 0;) {
     const fleet::Result& result = platform.results[i];

@@ -83,17 +83,12 @@ Json json_of_job(const FleetJob& job) {
 Section jobs_section(const FleetData& data) {
   Table table{.id = "job-table",
               .caption = "Jobs, with the newest result of each",
-              .columns = {{"job", CellKind::kText, "name"},
-                          {"state", CellKind::kVerdict, "state"},
-                          {"weight", CellKind::kFigure, "weight"},
-                          {"ms", CellKind::kFigure, "ms", "median of an iteration"},
-                          {"from", CellKind::kFigure, "low_ms", "95 % interval of the median"},
-                          {"to", CellKind::kFigure, "high_ms", "95 % interval of the median"},
-                          {"change", CellKind::kRatio, "change", "÷ the nights before"},
-                          {"coverage", CellKind::kPercent, "coverage"},
-                          {"platform", CellKind::kText, "platform"},
-                          {"tags", CellKind::kText, "tags"},
-                          {"note", CellKind::kText, "note"}},
+              .columns = {texts("job", "name"), verdicts("state"), figures("weight"),
+                          figures("ms", "ms", 1, "median of an iteration"),
+                          figures("from", "low_ms", 1, "95 % interval of the median"),
+                          figures("to", "high_ms", 1, "95 % interval of the median"),
+                          ratios("change", "change", "÷ the nights before"), percents("coverage"),
+                          texts("platform"), texts("tags"), texts("note")},
               .at = "/jobs"};
   for (const FleetJob& job : data.jobs) {
     table.rows.push_back(
@@ -111,21 +106,13 @@ Section nights_section(const FleetData& data) {
   Table table{
       .id = "night-table",
       .caption = "Nights, the newest first",
-      .columns = {{"night", CellKind::kText, "name"},
-                  {"date", CellKind::kText, "date"},
-                  {"state", CellKind::kVerdict, "state"},
-                  {"jobs", CellKind::kCount, "jobs"},
-                  {"unchanged", CellKind::kCount, "unchanged"},
-                  {"generated", CellKind::kCount, "generated"},
-                  {"replayed", CellKind::kCount, "replayed"},
-                  {"broken", CellKind::kCount, "broken"},
-                  {"slower", CellKind::kCount, "slower"},
-                  {"faster", CellKind::kCount, "faster"},
-                  {"recovered", CellKind::kCount, "recovered", "as fast again as before"},
-                  {"drifted", CellKind::kCount, "drifted"},
-                  {"turned", CellKind::kCount, "turned", "series, in a night before"},
-                  {"not judged", CellKind::kCount, "unjudged", "the machine was not as before"},
-                  {"seconds", CellKind::kFigure, "duration_s"}},
+      .columns = {texts("night", "name"), texts("date"), verdicts("state"), counts("jobs"),
+                  counts("unchanged"), counts("generated"), counts("replayed"), counts("broken"),
+                  counts("slower"), counts("faster"),
+                  counts("recovered", "recovered", "as fast again as before"), counts("drifted"),
+                  counts("turned", "turned", "series, in a night before"),
+                  counts("not judged", "unjudged", "the machine was not as before"),
+                  figures("seconds", "duration_s")},
       .at = "/nights",
       .shown = 20};
   Series plot{.id = "night-series",
@@ -154,10 +141,8 @@ Section nights_section(const FleetData& data) {
 Section platforms_section(const FleetData& data) {
   Table table{.id = "platform-table",
               .caption = "Platforms",
-              .columns = {{"platform"},
-                          {"benchmarks with a result", CellKind::kCount},
-                          {"predicted alone", CellKind::kCount},
-                          {"newest result"}}};
+              .columns = {texts("platform"), counts("benchmarks with a result"),
+                          counts("predicted alone"), texts("newest result")}};
   bool has_pages = false;
   for (const FleetPlatform& platform : data.platforms) {
     const std::string page = platform.has_page ? page_name("platform", platform.name) : "";
@@ -191,11 +176,8 @@ Section subsets_section(const FleetData& data) {
                   "The few that stand for the fleet: how far their time by class is "
                   "from the "
                   "fleet's, beside random choices; `fleet select` gives their weights.",
-              .columns = {{"subset"},
-                          {"benchmarks", CellKind::kCount},
-                          {"apart by", CellKind::kShare},
-                          {"random choice", CellKind::kShare},
-                          {"jobs"}}};
+              .columns = {texts("subset"), counts("benchmarks"), shares("apart by"),
+                          shares("random choice"), texts("jobs")}};
   for (const fleet::Selection& subset : data.subsets) {
     table.rows.push_back({fmt::format("{} of {} jobs", subset.jobs.size(), data.jobs.size()),
                           subset.jobs.size(), number_cell(subset.mix_distance),

@@ -89,15 +89,13 @@ std::string source_text(bool is_predicted) {
 
 Section events_section(const SiteFrame& frame, const std::vector<fleet::Event>& events,
                        bool has_nights) {
-  Table table{.id = "event-table",
-              .caption = "What happened",
-              .columns = {{"job", CellKind::kText, "job"},
-                          {"what", CellKind::kVerdict, "kind"},
-                          {"platform", CellKind::kText, "platform"},
-                          {"more", CellKind::kText, "text"}},
-              .at = "/events"};
+  Table table{
+      .id = "event-table",
+      .caption = "What happened",
+      .columns = {texts("job"), verdicts("what", "kind"), texts("platform"), texts("more", "text")},
+      .at = "/events"};
   if (has_nights) {
-    table.columns.push_back({"night", CellKind::kText, "night"});
+    table.columns.push_back(texts("night"));
   }
   for (const fleet::Event& event : events) {
     std::vector<Cell> cells = {job_cell(frame, event.job), event.kind, text_cell(event.platform),

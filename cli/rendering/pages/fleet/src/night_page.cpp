@@ -48,16 +48,12 @@ Json json_of_item(const NightItem& item) {
 }
 
 Section items_section(const NightData& data) {
-  Table table{.id = "item-table",
-              .caption = "Work of the night",
-              .columns = {{"job", CellKind::kText, "job"},
-                          {"what", CellKind::kText, "kind"},
-                          {"state", CellKind::kVerdict, "state"},
-                          {"platform", CellKind::kText, "platform"},
-                          {"seconds", CellKind::kFigure, "duration_s"},
-                          {"attempts", CellKind::kCount, "attempts"},
-                          {"more", CellKind::kText, "text"}},
-              .at = "/items"};
+  Table table{
+      .id = "item-table",
+      .caption = "Work of the night",
+      .columns = {texts("job"), texts("what", "kind"), verdicts("state"), texts("platform"),
+                  figures("seconds", "duration_s"), counts("attempts"), texts("more", "text")},
+      .at = "/items"};
   for (const NightItem& item : data.items) {
     const fleet::FinishedWork& work = item.work;
     table.rows.push_back({job_cell(data.frame, item.job), text_cell(work.kind),

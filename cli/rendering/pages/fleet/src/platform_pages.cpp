@@ -80,16 +80,12 @@ Section ranking_section(const fleet::PlatformComparison& data) {
   Table table{
       .id = "ranking-table",
       .caption = fmt::format("Platforms against {}, the fastest first", data.baseline),
-      .columns = {{"platform", CellKind::kText, "platform"},
-                  {"ratio", CellKind::kRatio, "value"},
-                  {"from", CellKind::kRatio, "low", "95 % interval"},
-                  {"to", CellKind::kRatio, "high", "95 % interval"},
-                  {"faster than the next", CellKind::kShare, "faster_than_next", "probability"},
-                  {"fastest of all", CellKind::kShare, "first_probability", "probability"},
-                  {"benchmarks", CellKind::kCount, "benchmarks"},
-                  {"predicted", CellKind::kCount, "predicted"},
-                  {"weight covered", CellKind::kShare, "weight_covered"},
-                  {"what drives it"}},
+      .columns = {texts("platform"), ratios("ratio", "value"),
+                  ratios("from", "low", "95 % interval"), ratios("to", "high", "95 % interval"),
+                  shares("faster than the next", "faster_than_next", "probability"),
+                  shares("fastest of all", "first_probability", "probability"),
+                  counts("benchmarks"), counts("predicted"),
+                  shares("weight covered", "weight_covered"), texts("what drives it")},
       .at = "/platforms"};
   for (std::size_t i = 0; i < data.platforms.size(); ++i) {
     const fleet::PlatformSummary& platform = data.platforms[i];
@@ -112,7 +108,7 @@ Section drivers_section(const fleet::PlatformSummary& platform) {
               .caption =
                   "What each class of operators has of the difference; "
                   "negative: time gained",
-              .columns = {{"class"}, {"part of (ratio − 1)", CellKind::kChange}}};
+              .columns = {texts("class"), changes("part of (ratio − 1)")}};
   for (const auto& [name, part] : platform.classes) {
     table.rows.push_back({name, number_cell(part)});
   }
@@ -128,15 +124,12 @@ Section rows_section(const fleet::PlatformComparison& data,
                       ? fmt::format("; the first {} of {}", kMostDrawn, platform.rows.size())
                       : ""),
       "", 1.0};
-  Table table{.id = "ratio-table",
-              .caption = "Benchmarks",
-              .columns = {{"job", CellKind::kText, "job"},
-                          {"ratio", CellKind::kRatio, "value"},
-                          {"from", CellKind::kRatio, "low", "95 % interval"},
-                          {"to", CellKind::kRatio, "high", "95 % interval"},
-                          {"weight", CellKind::kFigure, "weight"},
-                          {"source"}},
-              .at = "/rows"};
+  Table table{
+      .id = "ratio-table",
+      .caption = "Benchmarks",
+      .columns = {texts("job"), ratios("ratio", "value"), ratios("from", "low", "95 % interval"),
+                  ratios("to", "high", "95 % interval"), figures("weight"), texts("source")},
+      .at = "/rows"};
   for (const fleet::BenchmarkRatio& row : platform.rows) {
     if (plot.rows.size() < kMostDrawn) {
       plot.rows.push_back(

@@ -170,6 +170,19 @@ class Joined {
   std::vector<std::vector<std::uint64_t>> ranks_;
 };
 
+/// "/ranks/*/opened" → "ranks-opened-table".
+std::string id_of(const std::string& at) {
+  std::string id;
+  for (const char character : at) {
+    if (character == '/' || character == '_') {
+      id += id.empty() || id.ends_with('-') ? "" : "-";
+    } else if (character != '*') {
+      id += character;
+    }
+  }
+  return id + (id.empty() ? "table" : "-table");
+}
+
 std::string meaning_of_loss(const std::string& name) {
   for (std::size_t i = 0; i < et_schema::kLossCount; ++i) {
     const et_schema::LossInfo& loss = et_schema::info(static_cast<et_schema::Loss>(i));
@@ -211,7 +224,21 @@ Fact fact_at(const Json& data, const std::string& at, std::string name, CellKind
           std::move(unit), at};
 }
 
-Table table_at(const Json& data, Table table) {
+Facts facts_at(const Json& data, const std::string& at, const std::vector<Column>& columns) {
+  Facts facts;
+  for (const Column& column : columns) {
+    facts.push_back(fact_at(data, at + "/" + column.key, column.title, column.kind, column.hint));
+  }
+  return facts;
+}
+
+Table table_at(const Json& data, std::string at, std::string caption, std::vector<Column> columns,
+               std::size_t shown_in_text) {
+  Table table{.id = id_of(at),
+              .caption = std::move(caption),
+              .columns = std::move(columns),
+              .at = std::move(at),
+              .shown_in_text = shown_in_text};
   const Rows found(data, table.at);
   Joined joined(table.columns);
   for (const Row& row : found.rows()) {
@@ -232,13 +259,9 @@ Table table_at(const Json& data, Table table) {
 }
 
 Table losses_at(const Json& data, const std::string& at) {
-  Table table = table_at(
-      data, {.id = "loss-table",
-             .caption = "Losses: what was lost, assumed or repaired on the way from the trace",
-             .columns = {{"loss", CellKind::kText, "name"},
-                         summed({"count", CellKind::kCount, "value"}),
-                         {"meaning"}},
-             .at = at});
+  Table table =
+      table_at(data, at, "Losses: what was lost, assumed or repaired on the way from the trace",
+               {texts("loss", "name"), summed(counts("count", "value")), {"meaning"}});
   for (std::vector<Cell>& row : table.rows) {
     row.back() = meaning_of_loss(std::get<std::string>(row.front()));
   }

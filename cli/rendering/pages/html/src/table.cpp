@@ -145,6 +145,23 @@ Markup rows_block(const Table& table) {
 
 }  // namespace
 
+Column column_of(CellKind kind, std::string title, std::string key, std::string hint,
+                 double scale) {
+  if (key.empty()) {
+    key = title;
+  }
+  return {std::move(title), kind, std::move(key), std::move(hint), scale};
+}
+
+Column summed(Column column) {
+  column.is_sum = true;
+  return column;
+}
+Column shortened(Column column, std::size_t most_in_text) {
+  column.most_in_text = most_in_text;
+  return column;
+}
+
 Markup link_markup(const Link& link) {
   return element("a", {{"href", address_of(link.href)}}, link.text);
 }

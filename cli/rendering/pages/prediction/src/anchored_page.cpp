@@ -70,14 +70,14 @@ std::vector<std::string> anchored_findings(const Json& document) {
 }
 
 std::vector<Column> figure_columns(const char* title, const char* key) {
-  return {{title, CellKind::kText, key},
-          {"kernels", CellKind::kFigure, "kernels"},
-          {"recorded ms", CellKind::kFigure, "recorded_ms"},
-          {"predicted ms", CellKind::kFigure, "ms"},
-          {"from", CellKind::kFigure, "low_ms"},
-          {"to", CellKind::kFigure, "high_ms"},
-          {"ratio", CellKind::kRatio, "ratio"},
-          {"roofline ms", CellKind::kFigure, "roofline_ms", "at the card's peaks"}};
+  return {texts(title, key),
+          figures("kernels"),
+          figures("recorded ms", "recorded_ms"),
+          figures("predicted ms", "ms"),
+          figures("from", "low_ms"),
+          figures("to", "high_ms"),
+          ratios("ratio"),
+          figures("roofline ms", "roofline_ms", 1, "at the card's peaks")};
 }
 
 }  // namespace
@@ -95,32 +95,23 @@ Page anchored_page(const Json& document, std::size_t top) {
       {fact_at(document, "/device/ms", "Device time", CellKind::kFigure, "ms"), "predicted"},
       {fact_at(document, "/device/recorded_ms", "Recorded", CellKind::kFigure, "ms"), ""},
       {fact_at(document, "/device/ratio", "Ratio", CellKind::kRatio), ""}};
-  const Table parts = table_at(document, {.id = "part-table",
-                                          .caption = "What the predicted time consists of",
-                                          .columns = {{"part", CellKind::kText, "name"},
-                                                      {"ms", CellKind::kFigure, "ms"},
-                                                      {"share", CellKind::kShare, "share"}},
-                                          .at = "/parts"});
-  const Table classes = table_at(document, {.id = "class-table",
-                                            .caption = "Device time by class of kernel, of a step",
-                                            .columns = figure_columns("class", "class"),
-                                            .at = "/classes"});
+  const Table parts = table_at(document, "/parts", "What the predicted time consists of",
+                               {texts("part", "name"), figures("ms"), shares("share")});
+  const Table classes = table_at(document, "/classes", "Device time by class of kernel, of a step",
+                                 figure_columns("class", "class"));
   std::vector<Column> columns = figure_columns("operator", "operator");
   columns.push_back(
       {.title = "longest kernel when recorded", .key = "kernel", .most_in_text = kNameInText});
-  const Table calls = table_at(document, {.id = "call-table",
-                                          .caption = "Operators, by recorded time",
-                                          .columns = std::move(columns),
-                                          .at = "/calls",
-                                          .shown_in_text = top});
-  page.sections = {
-      {"classes", "Device time", {classes, parts}},
-      {"host",
-       "The recorded step",
-       {Facts{fact_at(document, "/host/step_ms", "Step, with its host", CellKind::kFigure, "ms"),
-              fact_at(document, "/host/device_busy_ms", "Device busy", CellKind::kFigure, "ms"),
-              fact_at(document, "/host/device_idle", "Device idle", CellKind::kShare)}}},
-      {"operators", "Operators", {calls}}};
+  const Table calls =
+      table_at(document, "/calls", "Operators, by recorded time", std::move(columns), top);
+  page.sections = {{"classes", "Device time", {classes, parts}},
+                   {"host",
+                    "The recorded step",
+                    {facts_at(document, "/host",
+                              {figures("Step, with its host", "step_ms", 1, "ms"),
+                               figures("Device busy", "device_busy_ms", 1, "ms"),
+                               shares("Device idle", "device_idle")})}},
+                   {"operators", "Operators", {calls}}};
   set_data(page, document, "prediction.json", 1);
   page.footer = "Made by Understudy's predict.";
   return page;

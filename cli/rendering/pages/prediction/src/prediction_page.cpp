@@ -74,11 +74,8 @@ constexpr std::array<Part, 4> kParts = {{
 Table what_if_table(const Prediction& prediction, const PredictionPageOptions& options) {
   Table table{.id = "what-if-table",
               .caption = "What-ifs, sums over all ranks",
-              .columns = {{"what if"},
-                          {"changes"},
-                          {"instructions", CellKind::kCount},
-                          {"before ms", CellKind::kFigure},
-                          {"after ms", CellKind::kFigure}}};
+              .columns = {texts("what if"), texts("changes"), counts("instructions"),
+                          figures("before ms"), figures("after ms")}};
   for (const et_schema::PredictedChange& change : prediction.what_if) {
     et_schema::PredictedChange::Row sum{"all of these", 0, 0, 0};
     for (const et_schema::PredictedChange::Row& row : change.rows) {
@@ -110,7 +107,7 @@ Section parts_section(const Prediction& prediction) {
   Table table{.id = "part-table",
               .caption = fmt::format("Iteration of rank {}{}", prediction.slowest_rank,
                                      prediction.world_size == 1 ? "" : ", the slowest"),
-              .columns = {{"part"}, {"ms", CellKind::kFigure}, {"share", CellKind::kShare}}};
+              .columns = {texts("part"), figures("ms"), shares("share")}};
   double sum = 0;
   for (const Part& part : kParts) {
     plot.series.emplace_back(part.name);
@@ -140,17 +137,15 @@ Section ranks_section(const Prediction& prediction, std::size_t top) {
   }
   Table table{.id = "rank-table",
               .caption = "Ranks, ms an iteration",
-              .columns = {{"rank", CellKind::kCount}, {"iteration", CellKind::kFigure}},
+              .columns = {counts("rank"), figures("iteration")},
               .shown_in_text = top};
   for (const Part& part : kParts) {
-    table.columns.push_back({part.name, CellKind::kFigure});
+    table.columns.push_back(figures(part.name));
   }
   if (has_steps) {
-    table.columns.insert(table.columns.end(), {{"profiled step", CellKind::kFigure},
-                                               {"simulated", CellKind::kFigure},
-                                               {"÷ profiled", CellKind::kRatio},
-                                               {"unprofiled step", CellKind::kFigure},
-                                               {"predicted ÷ unprofiled", CellKind::kRatio}});
+    table.columns.insert(table.columns.end(),
+                         {figures("profiled step"), figures("simulated"), ratios("÷ profiled"),
+                          figures("unprofiled step"), ratios("predicted ÷ unprofiled")});
   }
   for (const PredictedRank& rank : prediction.ranks) {
     std::vector<Cell> cells = {static_cast<std::uint64_t>(rank.rank),
@@ -177,10 +172,7 @@ Section classes_section(const Prediction& prediction) {
       .caption = fmt::format("Operators of rank {}, by class: on the device where they have work "
                              "there, else on the host",
                              prediction.slowest_rank),
-      .columns = {{"class"},
-                  {"calls", CellKind::kCount},
-                  {"ms", CellKind::kFigure},
-                  {"share", CellKind::kShare}}};
+      .columns = {texts("class"), counts("calls"), figures("ms"), shares("share")}};
   double sum = 0;
   for (const et_schema::PredictedClass& row : prediction.classes) {
     sum += row.ms;
@@ -193,16 +185,13 @@ Section classes_section(const Prediction& prediction) {
 }
 
 Section path_section(const Prediction& prediction, std::size_t top) {
-  Table table{.id = "path-table",
-              .caption =
-                  "Critical path, over all ranks: what the iteration waits for, from its "
-                  "begin to its end",
-              .columns = {{"what"},
-                          {"where"},
-                          {"times", CellKind::kCount},
-                          {"ms", CellKind::kFigure},
-                          {"share", CellKind::kShare}},
-              .shown_in_text = top};
+  Table table{
+      .id = "path-table",
+      .caption =
+          "Critical path, over all ranks: what the iteration waits for, from its "
+          "begin to its end",
+      .columns = {texts("what"), texts("where"), counts("times"), figures("ms"), shares("share")},
+      .shown_in_text = top};
   for (const et_schema::PredictedPathRow& row : prediction.critical_path) {
     table.rows.push_back({row.name, row.where, row.count, number_cell(row.ms),
                           ratio_cell(row.ms, prediction.iteration_ms.ms)});
@@ -232,11 +221,8 @@ Section operators_section(const Prediction& prediction, std::size_t top) {
   Table table{
       .id = "operator-table",
       .caption = fmt::format("Operators of rank {}, ms an iteration", prediction.slowest_rank),
-      .columns = {{"operator"},
-                  {"class"},
-                  {"calls", CellKind::kCount},
-                  {"ms", CellKind::kFigure},
-                  {"how it is known"}},
+      .columns = {texts("operator"), texts("class"), counts("calls"), figures("ms"),
+                  texts("how it is known")},
       .shown_in_text = top};
   for (const auto& [name, row] : rows) {
     table.rows.push_back({name, row.op_class, row.count, number_cell(row.ms),
@@ -248,7 +234,7 @@ Section operators_section(const Prediction& prediction, std::size_t top) {
 Section unmodelled_section(const Prediction& prediction) {
   Table table{.id = "unmodelled-table",
               .caption = "Without a model: a bound stands in",
-              .columns = {{"operator"}, {"calls", CellKind::kCount}, {"share", CellKind::kShare}}};
+              .columns = {texts("operator"), counts("calls"), shares("share")}};
   for (const et_schema::PredictedUnmodelled& row : prediction.unmodelled) {
     table.rows.push_back({row.name, row.count, number_cell(row.share)});
   }

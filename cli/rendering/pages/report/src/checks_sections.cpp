@@ -58,12 +58,8 @@ Section coverage_section(const ReportData& data) {
     std::string id = fmt::format("coverage-{}", list.key);
     std::ranges::replace(id, '_', '-');
     section.blocks.emplace_back(
-        table_at(data.json, {.id = id,
-                             .caption = caption_of(list.key),
-                             .columns = {{"operator", CellKind::kText, "name"},
-                                         {"count", CellKind::kCount, "count"},
-                                         {list.note_key, CellKind::kText, list.note_key}},
-                             .at = fmt::format("/coverage/{}", list.key)}));
+        table_at(data.json, fmt::format("/coverage/{}", list.key), caption_of(list.key),
+                 {texts("operator", "name"), counts("count"), texts(list.note_key)}));
   }
   return section;
 }
@@ -76,23 +72,14 @@ Section values_section(const ReportData& data) {
   return {"values",
           "Outputs and values",
           {facts,
-           table_at(data.json,
-                    {.id = "mismatch-table",
-                     .caption = fmt::format("Outputs that differ: {} of {}",
-                                            total.mismatches.size(), total.output_mismatches),
-                     .columns = {{"operator", CellKind::kText, "name"},
-                                 {"node", CellKind::kCount, "node"},
-                                 {"field", CellKind::kText, "field"},
-                                 {"expected", CellKind::kText, "expected"},
-                                 {"got", CellKind::kText, "got"}},
-                     .at = "/mismatches"}),
-           table_at(data.json, {.id = "finding-table",
-                                .caption = "Where such numbers were found first",
-                                .columns = {{"operator", CellKind::kText, "name"},
-                                            {"node", CellKind::kCount, "node"},
-                                            {"kind", CellKind::kText, "kind"},
-                                            {"after iterations", CellKind::kCount, "iteration"}},
-                                .at = "/value_findings"})}};
+           table_at(data.json, "/mismatches",
+                    fmt::format("Outputs that differ: {} of {}", total.mismatches.size(),
+                                total.output_mismatches),
+                    {texts("operator", "name"), counts("node"), texts("field"), texts("expected"),
+                     texts("got")}),
+           table_at(data.json, "/value_findings", "Where such numbers were found first",
+                    {texts("operator", "name"), counts("node"), texts("kind"),
+                     counts("after iterations", "iteration")})}};
 }
 
 Section losses_section(const ReportData& data) {

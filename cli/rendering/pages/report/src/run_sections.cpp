@@ -46,10 +46,7 @@ Table original_table(const RunFigures& total, bool is_whole) {
   const bool has_communication = parts.communication_ms.has_value();
   Table table{.id = "original-table",
               .caption = "Against the original, ms; its times as recorded, on its own machine",
-              .columns = {{"what"},
-                          {"original", CellKind::kFigure},
-                          {"replay", CellKind::kFigure},
-                          {"ratio", CellKind::kRatio}}};
+              .columns = {texts("what"), figures("original"), figures("replay"), ratios("ratio")}};
   const auto add = [&](const char* what, const Figure& recorded, const Figure& replayed,
                        bool is_alike) {
     const bool has_ratio = is_alike && recorded && replayed && *recorded > 0;

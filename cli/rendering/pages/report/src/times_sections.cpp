@@ -130,12 +130,8 @@ Section classes_section(const ReportData& data) {
                  (has_recorded ? "; recorded: in the original, where all of a class is known; of a "
                                  "device its own time, in the bars and the ratio"
                                : "; no recorded times are linked"),
-      .columns = {{"class"},
-                  {"calls", CellKind::kCount},
-                  {"replay ms", CellKind::kFigure},
-                  {"share", CellKind::kShare},
-                  {"recorded ms", CellKind::kFigure},
-                  {"replay ÷ recorded", CellKind::kRatio}}};
+      .columns = {texts("class"), counts("calls"), figures("replay ms"), shares("share"),
+                  figures("recorded ms"), ratios("replay ÷ recorded")}};
   for (const ClassTime& row : classes) {
     table.rows.push_back({row.name, row.count, cell_of(Figure(row.ms)),
                           cell_of(Figure(row.ms / all_ms)), cell_of(row.recorded_ms),
@@ -150,25 +146,21 @@ Section operators_section(const ReportData& data) {
   const double all_ms = sum_ms(operators);
   constexpr std::size_t kShare = 4;
   constexpr std::size_t kRatio = 6;
-  Table table{.id = "operator-table",
-              .caption = "Operators, ms " + of_iteration(data.report),
-              .columns = {{"operator", CellKind::kText, "name"},
-                          {"class", CellKind::kText, "class"},
-                          {"calls", CellKind::kCount, "count"},
-                          {"ms", CellKind::kFigure, "ms"},
-                          {"share", CellKind::kShare},
-                          {"recorded ms", CellKind::kFigure, "recorded_ms"},
-                          {"÷ recorded", CellKind::kRatio}},
-              .at = "/operators",
-              .shown_in_text = 15};
+  constexpr std::size_t kShownInText = 15;
+  std::vector<Column> columns = {
+      texts("operator", "name"),       texts("class"),
+      counts("calls", "count"),        figures("ms"),
+      {"share", CellKind::kShare},     figures("recorded ms", "recorded_ms"),
+      {"÷ recorded", CellKind::kRatio}};
   if (has_device) {
-    table.columns.push_back({"device ms", CellKind::kFigure, "device_ms"});
+    columns.push_back(figures("device ms", "device_ms"));
   }
   if (std::ranges::any_of(
           operators, [](const OperatorTime& row) { return row.recorded_device_ms.has_value(); })) {
-    table.columns.push_back({"recorded device ms", CellKind::kFigure, "recorded_device_ms"});
+    columns.push_back(figures("recorded device ms", "recorded_device_ms"));
   }
-  table = table_at(data.json, std::move(table));
+  Table table = table_at(data.json, "/operators", "Operators, ms " + of_iteration(data.report),
+                         std::move(columns), kShownInText);
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const Held held = held_of(operators[i], has_device);
     table.rows[i][kShare] = cell_of(Figure(operators[i].ms / all_ms));
@@ -178,22 +170,14 @@ Section operators_section(const ReportData& data) {
 }
 
 Section collectives_section(const ReportData& data) {
-  Table table{
-      .id = "collective-table",
-      .caption = "Collectives, an iteration; bytes of one call, bandwidths as in nccl-tests",
-      .columns = {{"collective", CellKind::kText, "name"},
-                  {"group", CellKind::kText, "group"},
-                  {"ranks", CellKind::kCount, "group_size"},
-                  {"calls", CellKind::kCount, "count"},
-                  {"bytes", CellKind::kBytes, "bytes"},
-                  {"median µs", CellKind::kFigure, "median_us"},
-                  {"moving µs", CellKind::kFigure, "moving_us",
-                   "what the call took on its last rank"},
-                  {"waiting µs", CellKind::kFigure, "waiting_us", "for the last rank"},
-                  {"algbw GB/s", CellKind::kFigure, "algbw_gb_per_s"},
-                  {"busbw GB/s", CellKind::kFigure, "busbw_gb_per_s"}},
-      .at = "/collectives"};
-  table = table_at(data.json, std::move(table));
+  Table table =
+      table_at(data.json, "/collectives",
+               "Collectives, an iteration; bytes of one call, bandwidths as in nccl-tests",
+               {texts("collective", "name"), texts("group"), counts("ranks", "group_size"),
+                counts("calls", "count"), byte_counts("bytes"), figures("median µs", "median_us"),
+                figures("moving µs", "moving_us", 1, "what the call took on its last rank"),
+                figures("waiting µs", "waiting_us", 1, "for the last rank"),
+                figures("algbw GB/s", "algbw_gb_per_s"), figures("busbw GB/s", "busbw_gb_per_s")});
   return {"collectives", "Collectives", {table, warnings_of(data.report, "collectives")}};
 }
 
@@ -203,19 +187,12 @@ Section ranks_section(const ReportData& data) {
     return {"ranks", "Ranks", {}};
   }
   Intervals plot{"Iteration time by rank: median, and from the 10th to the 90th percentile.", "ms"};
-  Table table{.id = "rank-table",
-              .caption = "Ranks",
-              .columns = {{"rank", CellKind::kCount},
-                          {"median ms", CellKind::kFigure},
-                          {"p99 ms", CellKind::kFigure},
-                          {"coverage", CellKind::kPercent},
-                          {"selected", CellKind::kCount},
-                          {"mismatches", CellKind::kCount},
-                          {"NaN", CellKind::kCount},
-                          {"Inf", CellKind::kCount},
-                          {"subnormal", CellKind::kCount},
-                          {"peak", CellKind::kBytes},
-                          {"externals", CellKind::kBytes}}};
+  Table table{
+      .id = "rank-table",
+      .caption = "Ranks",
+      .columns = {counts("rank"), figures("median ms"), figures("p99 ms"), percents("coverage"),
+                  counts("selected"), counts("mismatches"), counts("NaN"), counts("Inf"),
+                  counts("subnormal"), byte_counts("peak"), byte_counts("externals")}};
   constexpr std::size_t kMostDrawn = 64;
   for (const RankReport& rank : ranks) {
     const et_schema::IterationStats& stats = rank.iteration_ms;
@@ -236,19 +213,13 @@ Section ranks_section(const ReportData& data) {
 }
 
 Section gpu_section(const ReportData& data) {
-  Table table{.id = "gpu-table",
-              .caption = "GPUs, around iterations with nothing between them",
-              .columns = {{"rank", CellKind::kCount},
-                          {"GPU"},
-                          {"SM MHz"},
-                          {"°C"},
-                          {"mean W", CellKind::kFigure},
-                          {"J", CellKind::kFigure},
-                          {"s", CellKind::kFigure, "", "the window that these were taken over"},
-                          {"iterations", CellKind::kCount, "", "in that window"},
-                          {"peak", CellKind::kBytes},
-                          {"reserved", CellKind::kBytes},
-                          {"driver allocations", CellKind::kCount}}};
+  Table table{
+      .id = "gpu-table",
+      .caption = "GPUs, around iterations with nothing between them",
+      .columns = {counts("rank"), texts("GPU"), texts("SM MHz"), texts("°C"), figures("mean W"),
+                  figures("J"), figures("s", "", 1, "the window that these were taken over"),
+                  counts("iterations", "", "in that window"), byte_counts("peak"),
+                  byte_counts("reserved"), counts("driver allocations")}};
   Notes without;
   Notes warnings{.are_warnings = true};
   for (const RankReport& rank : data.report.ranks) {

@@ -19,13 +19,20 @@ namespace understudy::pages {
 [[nodiscard]] Fact fact_at(const nlohmann::ordered_json& data, const std::string& at,
                            std::string name, CellKind kind, std::string unit = "");
 
-/// `table` with a row for each element of the list at `table.at`, by the columns' keys. A cell
-/// without a key, or whose key the element lacks, is empty. An element that is no object, and a
-/// member of an object of values, has the keys `name` and `value`. The place may lead through a
-/// list: "/ranks/*/opened" has the rows of all ranks, which also take the keys of the rank itself.
-/// Rows that differ in nothing but `rank` and in summed columns are told once, as of "0–3, 5" or
-/// "all" and with the sums; where there is one rank alone, its column is left out.
-[[nodiscard]] Table table_at(const nlohmann::ordered_json& data, Table table);
+/// Figures of the object at `at` ("": of `data` itself), a fact for each column.
+[[nodiscard]] Facts facts_at(const nlohmann::ordered_json& data, const std::string& at,
+                             const std::vector<Column>& columns);
+
+/// A table with a row for each element of the list at `at`, by the columns' keys. A cell whose key
+/// the element lacks is empty. An element that is no object, and a member of an object of values,
+/// has the keys `name` and `value`. The place may lead through a list: "/ranks/*/opened" has the
+/// rows of all ranks, which also take the keys of the rank itself. Rows that differ in nothing but
+/// `rank` and in summed columns are told once, as of "0–3, 5" or "all" and with the sums; where
+/// there is one rank alone, its column is left out. The table's id is its place:
+/// "ranks-opened-table".
+[[nodiscard]] Table table_at(const nlohmann::ordered_json& data, std::string at,
+                             std::string caption, std::vector<Column> columns,
+                             std::size_t shown_in_text = std::numeric_limits<std::size_t>::max());
 
 /// Counters of losses by name at a place as above, summed, with what they mean.
 [[nodiscard]] Table losses_at(const nlohmann::ordered_json& data, const std::string& at);

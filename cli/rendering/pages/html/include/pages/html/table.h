@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -52,15 +53,53 @@ struct Column {
   std::string title;
   CellKind kind = CellKind::kText;
   std::string key = {};   ///< of the rows' objects in the page's data, below them "ratio/value"
-  std::string hint = {};  ///< what it means, in a few words
+  std::string hint = {};  ///< what it means, in a few words; of a fact its unit
   double scale = 1;       ///< of a figure of the data to the one shown: 1e-6 of ns as ms
   std::size_t most_in_text = std::numeric_limits<std::size_t>::max();  ///< bytes of a cell
   bool is_sum = false;  ///< of rows that several lists have in common (from_json.h)
 };
-[[nodiscard]] inline Column summed(Column column) {
-  column.is_sum = true;
-  return column;
+// Columns, and facts, by what they are. Without a key the title is it.
+[[nodiscard]] Column column_of(CellKind kind, std::string title, std::string key = "",
+                               std::string hint = "", double scale = 1);
+[[nodiscard]] inline Column figures(std::string title, std::string key = "", double scale = 1,
+                                    std::string hint = "") {
+  return column_of(CellKind::kFigure, std::move(title), std::move(key), std::move(hint), scale);
 }
+[[nodiscard]] inline Column texts(std::string title, std::string key = "", std::string hint = "") {
+  return column_of(CellKind::kText, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column verdicts(std::string title, std::string key = "",
+                                     std::string hint = "") {
+  return column_of(CellKind::kVerdict, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column changes(std::string title, std::string key = "",
+                                    std::string hint = "") {
+  return column_of(CellKind::kChange, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column ratios(std::string title, std::string key = "", std::string hint = "") {
+  return column_of(CellKind::kRatio, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column shares(std::string title, std::string key = "", std::string hint = "") {
+  return column_of(CellKind::kShare, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column percents(std::string title, std::string key = "",
+                                     std::string hint = "") {
+  return column_of(CellKind::kPercent, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column counts(std::string title, std::string key = "", std::string hint = "") {
+  return column_of(CellKind::kCount, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column ids(std::string title, std::string key = "", std::string hint = "") {
+  return column_of(CellKind::kId, std::move(title), std::move(key), std::move(hint));
+}
+[[nodiscard]] inline Column byte_counts(std::string title, std::string key = "",
+                                        std::string hint = "") {
+  return column_of(CellKind::kBytes, std::move(title), std::move(key), std::move(hint));
+}
+/// The same column, of sums.
+[[nodiscard]] Column summed(Column column);
+/// The same column, of texts with so many bytes in a terminal.
+[[nodiscard]] Column shortened(Column column, std::size_t most_in_text = kNameInText);
 
 /// The first column names the rows. Columns are sorted by a click or a key on their titles; where
 /// there are more rows than `shown`, the others come from a data block in the page, by pages and by

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pages/html/page.h"
 #include "predictor/platform/fit_sections.h"
 #include "predictor/platform/platform.h"
 
@@ -16,10 +17,8 @@ struct FitResult {
   std::vector<predictor::SectionModel> sections;
 };
 
-/// What was fitted: a line a model with its held-out errors; rows that were left out, by reason.
-[[nodiscard]] std::string fit_text(const predictor::Platform& platform, const FitResult& result,
+/// What was fitted, with the held-out errors of each model; rows that were left out, by reason.
+[[nodiscard]] pages::Page fit_page(const predictor::Platform& platform, const FitResult& result,
                                    const std::string& output);
-[[nodiscard]] std::string fit_json(const predictor::Platform& platform, const FitResult& result);
-[[nodiscard]] std::string fit_csv(const predictor::Platform& platform);
 
 }  // namespace understudy::cli

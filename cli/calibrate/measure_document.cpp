@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "calibrate/measure.h"
+#include "common/figures.h"
+#include "et_schema/support/statistics.h"
+#include "pages/html/from_json.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using calibrator::AreaEnd;
+using calibrator::AreaResult;
+using pages::counts, pages::facts_at, pages::figures, pages::shares, pages::table_at, pages::texts;
+
+/// The operators of each class together.
+Json classes_json(const std::vector<AreaResult>& areas) {
+  struct Sums {
+    std::size_t operators = 0, known = 0, calls = 0, refused = 0;
+    double spent_s = 0;
+    std::vector<double> errors = {};
+  };
+  std::map<std::string, Sums> classes;
+  for (const AreaResult& area : areas) {
+    Sums& sums = classes[area.op_class];
+    ++sums.operators;
+    sums.known += area.end == AreaEnd::kError || area.end == AreaEnd::kExhausted ? 1 : 0;
+    sums.calls += area.points;
+    sums.refused += area.refused;
+    sums.spent_s += area.spent_s;
+    if (area.error) {
+      sums.errors.push_back(*area.error);
+    }
+  }
+  Json list = Json::array();
+  for (auto& [name, sums] : classes) {
+    const std::optional<double> error = et_schema::median(std::move(sums.errors));
+    list.push_back({{"name", name},
+                    {"operators", sums.operators},
+                    {"known", sums.known},
+                    {"calls", sums.calls},
+                    {"refused", sums.refused},
+                    {"error", error ? Json(*error) : Json()},
+                    {"spent_s", sums.spent_s}});
+  }
+  return list;
+}
+
+Json counts_json(const CallCounts& counts) {
+  return {{"calls", counts.calls},
+          {"timed", counts.timed},
+          {"refused", counts.refused},
+          {"left_out", counts.left_out}};
+}
+
+Json summary_document(const CalibrationSummary& summary, const std::string& rows) {
+  Json areas = Json::array();
+  for (const AreaResult& area : summary.areas) {
+    Json& row = areas.emplace_back();
+    row["name"] = area.name;
+    row["class"] = area.op_class;
+    row["calls"] = area.points;
+    row["refused"] = area.refused;
+    row["error"] = area.error ? Json(*area.error) : Json();
+    row["spent_s"] = area.spent_s;
+    row["ended_by"] = to_string(area.end);
+  }
+  Json tables;
+  if (summary.tables) {
+    tables = {{"rows_file", tables_file(rows)},
+              {"calls", summary.tables->calls},
+              {"found_calls", summary.tables->found},
+              {"spent_s", summary.tables->spent_s}};
+  }
+  return {{"rows_file", rows},
+          {"rows", summary.rows},
+          {"found_rows", summary.found_rows},
+          {"found_s", summary.found_s},
+          {"found_cut_line", summary.found_cut_line},
+          {"spent_s", summary.spent_s},
+          {"complete", summary.signal == 0},
+          {"host",
+           {{"probe_kind", summary.host.probe_kind},
+            {"probe_us", summary.host.probe_us},
+            {"loop_ns", summary.host.loop_ns},
+            {"page_fault_ns", summary.host.page_fault_ns}}},
+          {"embedding_tables", tables},
+          {"benchmarks", counts_json(summary.of_benches)},
+          {"neighbours", counts_json(summary.neighbours)},
+          {"operators", areas},
+          {"classes", classes_json(summary.areas)},
+          {"refused", summary.refused}};
+}
+
+pages::Section tables_section(const Json& document, const TablesSummary& tables) {
+  pages::Section section{
+      "tables",
+      "Embedding tables",
+      {facts_at(document, "/embedding_tables",
+                {counts("calls over one to eight tables", "calls"),
+                 counts("of them were there", "found_calls"), figures("seconds", "spent_s"),
+                 texts("rows in", "rows_file")})}};
+  if (!tables.make_a_model()) {
+    section.blocks.emplace_back(pages::Notes{
+        {fmt::format("too few for a model: {} make one, a longer --budget measures them",
+                     predictor::kLeastEmbeddingRows)}});
+  }
+  return section;
+}
+
+/// Counts by reason.
+pages::Table reasons(const Json& document, const char* at, const char* caption) {
+  constexpr std::size_t kShownInText = 10;
+  return table_at(document, at, caption, {texts("why", "name"), counts("times", "value")},
+                  kShownInText);
+}
+
+}  // namespace
+
+pages::Page summary_page(const CalibrationSummary& summary, const std::string& rows) {
+  const Json document = summary_document(summary, rows);
+  pages::Page page;
+  page.title =
+      fmt::format("{}: {} rows in {:.0f} s", rows, with_commas(summary.rows), summary.spent_s);
+  if (summary.found_rows > 0) {
+    page.findings.push_back(fmt::format(
+        "{} of them were there, of {:.0f} s{}.", with_commas(summary.found_rows), summary.found_s,
+        summary.found_cut_line ? "; a line that was cut was left out" : ""));
+  }
+  if (summary.signal != 0) {
+    page.findings.emplace_back("Interrupted: the same command resumes it.");
+  }
+  page.sections = {{"host",
+                    "Host",
+                    {facts_at(document, "/host",
+                              {figures(summary.host.probe_kind, "probe_us", 1, "µs"),
+                               figures("of the loop, an operator", "loop_ns", 1, "ns"),
+                               figures("a page fault", "page_fault_ns", 1, "ns")})}}};
+  if (summary.tables) {
+    page.sections.push_back(tables_section(document, *summary.tables));
+  }
+  if (summary.of_benches.calls > 0) {
+    page.sections.push_back({"benches",
+                             "Operator calls of benchmarks",
+                             {facts_at(document, "",
+                                       {counts("different calls", "benchmarks/calls"),
+                                        counts("of them timed", "benchmarks/timed"),
+                                        counts("neighbours", "neighbours/calls"),
+                                        counts("of these timed", "neighbours/timed")})}});
+  }
+  page.sections.push_back(
+      {"operators",
+       "Operators",
+       {table_at(document, "/classes", "Operators by class",
+                 {texts("class", "name"), counts("operators"), counts("known"), counts("calls"),
+                  counts("refused"), shares("held-out error", "error", "median"),
+                  figures("s", "spent_s")}),
+        table_at(document, "/operators", "Operators",
+                 {texts("operator", "name"), counts("calls"), counts("refused"),
+                  shares("held-out error", "error"), figures("s", "spent_s"), texts("class"),
+                  texts("ended by", "ended_by")},
+                 0)}});
+  page.sections.push_back({"reasons",
+                           "What was not timed",
+                           {reasons(document, "/benchmarks/refused", "Refused, of benchmarks"),
+                            reasons(document, "/benchmarks/left_out", "No calls"),
+                            reasons(document, "/refused", "Refused, of the sweep")}});
+  set_data(page, document, "calibration.json", 1);
+  page.footer = "Made by Understudy's calibrate.";
+  return page;
+}
+
+}  // namespace understudy::cli

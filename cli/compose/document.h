@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "composer/mix/compose.h"
+#include "composer/mix/fit.h"
+#include "et_schema/bench/bench.h"
+#include "pages/html/page.h"
+
+namespace understudy::cli {
+
+/// What `compose` made.
+[[nodiscard]] pages::Page composed_page(const et_schema::Bench& bench, const std::string& path,
+                                        std::uint64_t bytes,
+                                        const std::optional<composer::Fit>& fit);
+/// What pieces hold, for whoever writes wires.
+[[nodiscard]] pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces);
+
+}  // namespace understudy::cli
