@@ -35,28 +35,15 @@ bool row_names(const MapRow& row, std::string_view op) {
                              [&](const std::string& pattern) { return matches(pattern, op); });
 }
 
-/// "SymInt[2]?" → "int": lists and optional values of a type are the same to a row as far as it
-/// says nothing else.
-std::string_view base_of(std::string_view type) {
-  const std::string_view base = type.substr(0, type.find_first_of("([?!"));
-  return base == "SymInt"     ? "int"
-         : base == "SymFloat" ? "float"
-         : base == "SymBool"  ? "bool"
-                              : base;
-}
-
-bool is_list(std::string_view type) {
-  return type.find('[') != std::string_view::npos;
-}
-
-/// Whether a value of the recorded type can be given to a parameter.
+/// Whether a value of the recorded type can be given to a parameter. Optional values of a type are
+/// that type to a row, as far as it says nothing else.
 bool can_be_given(std::string_view recorded, std::string_view wanted) {
-  const std::string_view from = base_of(recorded);
-  const std::string_view to = base_of(wanted);
-  const bool is_same = from == to || (from == "int" && to == "float") ||
-                       (from == "Scalar" && (to == "float" || to == "int")) ||
-                       (to == "int" && (from == "ScalarType" || from == "Layout"));
-  return is_same && is_list(recorded) == is_list(wanted);
+  const SchemaType from = type_of(recorded);
+  const SchemaType to = type_of(wanted);
+  const bool is_same = from.base == to.base || (from.base == "int" && to.base == "float") ||
+                       (from.base == "Scalar" && (to.base == "float" || to.base == "int")) ||
+                       (to.base == "int" && (from.base == "ScalarType" || from.base == "Layout"));
+  return is_same && from.is_list == to.is_list;
 }
 
 /// Of the process; made when it is first used.

@@ -91,6 +91,20 @@ std::vector<SchemaArgument> arguments_of(std::string_view schema) {
   return arguments;
 }
 
+SchemaType type_of(std::string_view type) {
+  SchemaType read;
+  const std::string_view base = type.substr(0, type.find_first_of("([?!"));
+  read.base = base == "SymInt"     ? "int"
+              : base == "SymFloat" ? "float"
+              : base == "SymBool"  ? "bool"
+                                   : base;
+  read.is_list = type.find('[') != std::string_view::npos;
+  read.is_optional = type.ends_with('?');
+  read.has_optional_items = type.find("?[") != std::string_view::npos;
+  read.has_lists = type.ends_with("[][]");
+  return read;
+}
+
 std::string_view returns_of(std::string_view schema) {
   const std::size_t arrow = schema.rfind("->");
   const std::string_view text = arrow == std::string_view::npos ? "" : schema.substr(arrow + 2);

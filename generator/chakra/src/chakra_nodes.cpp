@@ -110,8 +110,7 @@ class RankWriter {
   }
 
   std::span<const ChakraAttribute> take_attributes() {
-    const std::span<ChakraAttribute> kept = arena_.array<ChakraAttribute>(attributes_.size());
-    std::ranges::copy(attributes_, kept.begin());
+    const std::span<ChakraAttribute> kept = arena_.copy<ChakraAttribute>(attributes_);
     attributes_.clear();
     return kept;
   }

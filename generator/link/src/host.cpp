@@ -59,20 +59,24 @@ void sort_thread(std::span<HostEvent> events, const Profile& profile) {
   }
 }
 
-void set_parents(std::span<HostEvent> events, HostIndex first) {
+/// Sets what is around each event, and behind it.
+void nest(std::span<HostEvent> events, HostIndex first) {
   HostIndex open = kNoEvent;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    HostEvent& event = events[i];
-    while (open != kNoEvent) {
-      const HostEvent& around = events[open - first];
-      const bool is_over = around.end_ns < event.start_ns || around.end_ns < event.end_ns;
-      if (!is_over) {
-        break;
-      }
-      open = around.parent;
+  const auto close = [&](HostIndex behind) {
+    HostEvent& event = events[open - first];
+    event.behind = behind;
+    open = event.parent;
+  };
+  HostIndex index = first;
+  for (HostEvent& event : events) {
+    while (open != kNoEvent && events[open - first].end_ns < event.end_ns) {
+      close(index);
     }
     event.parent = open;
-    open = first + static_cast<HostIndex>(i);
+    open = index++;
+  }
+  while (open != kNoEvent) {
+    close(index);
   }
 }
 
@@ -102,6 +106,14 @@ EventRange HostEvents::started_in(const HostThread& thread, std::int64_t begin_n
     return static_cast<HostIndex>(place - events.begin());
   };
   return {first_from(begin_ns), first_from(end_ns)};
+}
+
+std::vector<HostIndex> HostEvents::children_of(HostIndex event) const {
+  std::vector<HostIndex> children;
+  for (HostIndex i = event + 1; i < events[event].behind; i = events[i].behind) {
+    children.push_back(i);
+  }
+  return children;
 }
 
 const HostThread* HostEvents::find_thread(std::int64_t pid, std::int64_t tid) const {
@@ -139,6 +151,7 @@ HostEvents host_events(const Profile& profile, NameTable& names) {
                                    static_cast<std::uint32_t>(i),
                                    names.number_interned(event.name),
                                    kNoEvent,
+                                   0,
                                    event.category == KinetoCategory::kCpuOp};
     }
   }
@@ -146,7 +159,7 @@ HostEvents host_events(const Profile& profile, NameTable& names) {
     const std::span<HostEvent> events =
         std::span(host.events).subspan(thread.begin, thread.end - thread.begin);
     sort_thread(events, profile);
-    set_parents(events, thread.begin);
+    nest(events, thread.begin);
   }
   return host;
 }

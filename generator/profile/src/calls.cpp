@@ -218,7 +218,7 @@ class CallsReader {
       call.role_of.resize(call.recorded.tensors.size());
       return;
     }
-    const LeftOut left_out = left_out_.find(i, host_.threads[thread].end);
+    const LeftOut left_out = left_out_.find(i);
     call.recorded = reader_.read(event, left_out);
     if (left_out.indices && !left_out.indices->result_sizes.empty() &&
         !call.recorded.schema.empty() && event.name.find("_put") == std::string_view::npos) {
@@ -272,10 +272,7 @@ class CallsReader {
 
   /// Begin of the first event behind the call, if it is soon enough to be of the same code.
   [[nodiscard]] std::int64_t next_ns(HostIndex i, HostIndex end) const {
-    HostIndex next = i + 1;
-    while (next < end && host_.events[next].start_ns < host_.events[i].end_ns) {
-      ++next;
-    }
+    const HostIndex next = host_.events[i].behind;
     return next < end ? host_.events[next].start_ns : host_.events[i].end_ns;
   }
 
@@ -306,12 +303,10 @@ bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& 
   if (et_schema::returns_of(call.recorded.schema) != "Tensor") {
     return false;
   }
-  const HostIndex end = host.threads[call.thread].end;
   const ResultTensor* last = nullptr;
-  for (HostIndex i = call.event + 1;
-       i < end && host.events[i].start_ns < host.events[call.event].end_ns; ++i) {
-    if (host.events[i].parent == call.event && calls[i].told.tensors.size() == 1) {
-      last = &calls[i].told.tensors.front();
+  for (const HostIndex child : host.children_of(call.event)) {
+    if (calls[child].told.tensors.size() == 1) {
+      last = &calls[child].told.tensors.front();
     }
   }
   if (last == nullptr) {

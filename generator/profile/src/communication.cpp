@@ -53,10 +53,8 @@ class CommMaker {
     return tensor;
   }
 
-  Value list(std::span<const Value> values, ValueKind kind = ValueKind::kList) {
-    const std::span<Value> items = arena_.array<Value>(values.size());
-    std::ranges::copy(values, items.begin());
-    return Value::of_items(kind, items);
+  Value list(std::span<const Value> items, ValueKind kind = ValueKind::kList) {
+    return Value::of_items(kind, values(items));
   }
 
   Value text(std::string_view text) {
@@ -72,11 +70,7 @@ class CommMaker {
     return list(numbers);
   }
 
-  std::span<Value> values(std::span<const Value> values) {
-    const std::span<Value> placed = arena_.array<Value>(values.size());
-    std::ranges::copy(values, placed.begin());
-    return placed;
-  }
+  std::span<Value> values(std::span<const Value> values) { return arena_.copy(values); }
 
  private:
   std::span<const std::int64_t> one(std::int64_t number) {

@@ -281,18 +281,14 @@ LeftOutFinder::LeftOutFinder(const et_schema::Profile& profile, const HostEvents
   }
 }
 
-LeftOutFinder::Children LeftOutFinder::children_of(HostIndex call, HostIndex end) const {
-  Children children;
-  for (HostIndex i = call + 1; i < end; ++i) {
-    const HostIndex parent = host_.events[i].parent;
-    if (parent == kNoEvent || parent < call) {
-      break;
-    }
-    if (parent == call && host_.events[i].is_operator) {
-      children.push_back(&event_of(i));
+LeftOutFinder::Children LeftOutFinder::operators_below(HostIndex call) const {
+  Children operators;
+  for (const HostIndex child : host_.children_of(call)) {
+    if (host_.events[child].is_operator) {
+      operators.push_back(&event_of(child));
     }
   }
-  return children;
+  return operators;
 }
 
 std::string_view LeftOutFinder::kernel_of(HostIndex call) const {
@@ -300,28 +296,25 @@ std::string_view LeftOutFinder::kernel_of(HostIndex call) const {
   return found == kernels_.end() ? std::string_view() : found->second;
 }
 
-std::optional<ToldIndices> LeftOutFinder::find_indices(HostIndex call, HostIndex end) const {
+std::optional<ToldIndices> LeftOutFinder::find_indices(HostIndex call) const {
   HostIndex inner = call;
-  for (HostIndex i = call + 1; i < end && host_.events[i].parent == inner; ++i) {
-    if (!is_indexing(event_of(i).name)) {
-      break;
-    }
-    inner = i;
+  while (inner + 1 < host_.events[inner].behind && is_indexing(event_of(inner + 1).name)) {
+    ++inner;
   }
-  std::optional<ToldIndices> told = indices_by_children(children_of(inner, end));
+  std::optional<ToldIndices> told = indices_by_children(operators_below(inner));
   const bool puts = event_of(call).name.find("_put") != std::string_view::npos;
   return told || !puts ? told : indices_by_values(event_of(call));
 }
 
-LeftOut LeftOutFinder::find(HostIndex call, HostIndex end) const {
+LeftOut LeftOutFinder::find(HostIndex call) const {
   LeftOut left_out;
   const KinetoEvent& event = event_of(call);
   if (is_indexing(event.name)) {
-    left_out.indices = find_indices(call, end);
+    left_out.indices = find_indices(call);
     return left_out;
   }
   if (event.name == "aten::einsum") {
-    left_out.text = equation_of(event, children_of(call, end));
+    left_out.text = equation_of(event, operators_below(call));
     left_out.has_text = !left_out.text.empty();
     return left_out;
   }
@@ -333,7 +326,7 @@ LeftOut LeftOutFinder::find(HostIndex call, HostIndex end) const {
       return child->name.find(sign.sign) != std::string_view::npos;
     };
     left_out.has_text = sign.of_kernel ? kernel_of(call).find(sign.sign) != std::string_view::npos
-                                       : std::ranges::any_of(children_of(call, end), shows);
+                                       : std::ranges::any_of(operators_below(call), shows);
     left_out.text = left_out.has_text ? sign.text : "";
   }
   const auto* const usual = std::ranges::find(kUsualTexts, event.name, &UsualText::op);

@@ -44,8 +44,7 @@ class LeftOutFinder {
   LeftOutFinder(const et_schema::Profile& profile, const HostEvents& host,
                 const DeviceEvents& device);
 
-  /// Of the event at `call`, whose thread's events end at `end`.
-  [[nodiscard]] LeftOut find(HostIndex call, HostIndex end) const;
+  [[nodiscard]] LeftOut find(HostIndex call) const;
 
  private:
   using Children = std::vector<const et_schema::KinetoEvent*>;
@@ -53,9 +52,9 @@ class LeftOutFinder {
   [[nodiscard]] const et_schema::KinetoEvent& event_of(HostIndex index) const {
     return profile_.events[host_.events[index].source];
   }
-  [[nodiscard]] Children children_of(HostIndex call, HostIndex end) const;
+  [[nodiscard]] Children operators_below(HostIndex call) const;
   [[nodiscard]] std::string_view kernel_of(HostIndex call) const;
-  [[nodiscard]] std::optional<ToldIndices> find_indices(HostIndex call, HostIndex end) const;
+  [[nodiscard]] std::optional<ToldIndices> find_indices(HostIndex call) const;
 
   const et_schema::Profile& profile_;
   const HostEvents& host_;

@@ -70,8 +70,7 @@ class ListFiller {
 
   void fill(HostIndex index, KinetoEvent& event) {
     std::vector<const KinetoEvent*> children = repeated_children(index);
-    const std::span<KinetoArgument> filled = arena_.array<KinetoArgument>(event.arguments.size());
-    std::ranges::copy(event.arguments, filled.begin());
+    const std::span<KinetoArgument> filled = arena_.copy(event.arguments);
     const bool is_step =
         event.name.starts_with("aten::_foreach_") || event.name.starts_with("aten::_fused_");
     const std::vector<et_schema::SchemaArgument> arguments = arguments_of(event);
@@ -88,9 +87,7 @@ class ListFiller {
           layouts = of_step(filled[i], arguments[i].name);
         }
         longest = std::max(longest, layouts.size());
-        const std::span<KinetoLayout> placed = arena_.array<KinetoLayout>(layouts.size());
-        std::ranges::copy(layouts, placed.begin());
-        filled[i].layouts = placed;
+        filled[i].layouts = arena_.copy<KinetoLayout>(layouts);
       }
     }
     for (std::size_t i = 0; i < filled.size() && i < arguments.size(); ++i) {
@@ -131,13 +128,8 @@ class ListFiller {
   /// The children of the name that the most of them have.
   std::vector<const KinetoEvent*> repeated_children(HostIndex parent) {
     std::map<std::string_view, std::vector<const KinetoEvent*>> by_name;
-    for (HostIndex i = parent + 1;
-         i < host_.events.size() && host_.events[i].start_ns < host_.events[parent].end_ns &&
-         host_.events[i].start_ns >= host_.events[parent].start_ns;
-         ++i) {
-      if (host_.events[i].parent == parent) {
-        by_name[event_of(i).name].push_back(&event_of(i));
-      }
+    for (const HostIndex child : host_.children_of(parent)) {
+      by_name[event_of(child).name].push_back(&event_of(child));
     }
     const auto most = std::ranges::max_element(
         by_name, {}, [](const auto& named) { return named.second.size(); });

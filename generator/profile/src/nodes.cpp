@@ -131,9 +131,7 @@ class NodeMaker {
         values.emplace_back();
       }
     }
-    const std::span<Value> placed = arena_.array<Value>(values.size());
-    std::ranges::copy(values, placed.begin());
-    call.outputs = placed;
+    call.outputs = arena_.copy<Value>(values);
   }
 
   /// A device among the arguments is that of the results.

@@ -21,28 +21,10 @@ using et_schema::KinetoArgument;
 using et_schema::KinetoLayout;
 using et_schema::Loss;
 using et_schema::SchemaArgument;
+using et_schema::SchemaType;
 using et_schema::Tensor;
 using et_schema::Value;
 using et_schema::ValueKind;
-
-/// The type of a schema's argument: "Tensor?(a!)[]" → base "Tensor", optional elements or not.
-struct Parameter {
-  std::string_view base;
-  bool is_list = false;
-  bool is_optional = false;
-  bool has_optional_items = false;  ///< "Tensor?[]"
-  bool has_lists = false;           ///< "Tensor[][]"
-};
-
-Parameter parameter_of(std::string_view type) {
-  Parameter parameter;
-  parameter.base = type.substr(0, type.find_first_of("([?!"));
-  parameter.is_list = type.find('[') != std::string_view::npos;
-  parameter.is_optional = type.ends_with('?');
-  parameter.has_optional_items = type.find("?[") != std::string_view::npos;
-  parameter.has_lists = type.ends_with("[][]");
-  return parameter;
-}
 
 /// What record_shapes tells of an argument.
 enum class ToldAs : std::uint8_t { kNothing, kTensor, kTensors, kNumber, kNumbers, kText };
@@ -86,12 +68,12 @@ bool is_whole_number(std::string_view text) {
 }
 
 /// How well the argument fits: 0 not at all, 1 it may, 2 it does.
-int fit(const Parameter& parameter, const KinetoArgument& argument, const LeftOut& left_out) {
+int fit(const SchemaType& parameter, const KinetoArgument& argument, const LeftOut& left_out) {
   const std::string_view base = parameter.base;
   const bool is_bool = argument.value == "True" || argument.value == "False";
   switch (told_by(argument)) {
     case ToldAs::kNothing:
-      // Lists of more than thirty tensors are left out, and nothing tells them.
+      // A list of tensors that lists.h did not find is not told.
       return parameter.is_optional                              ? 2
              : parameter.has_optional_items && left_out.indices ? 2
              : parameter.has_lists                              ? 1
@@ -110,7 +92,7 @@ int fit(const Parameter& parameter, const KinetoArgument& argument, const LeftOu
       if (is_bool) {
         return base == "bool" ? 2 : base == "Scalar" ? 1 : 0;
       }
-      if (base == "int" || base == "SymInt" || is_enumeration(base)) {
+      if (base == "int" || is_enumeration(base)) {
         return is_whole_number(argument.value) ? 2 : 0;
       }
       return base == "float" || base == "Scalar" ? 2 : 0;
@@ -130,7 +112,7 @@ std::optional<int> fit(std::span<const SchemaArgument> parameters,
                        std::span<const KinetoArgument> arguments, const LeftOut& left_out) {
   int sum = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const int one = fit(parameter_of(parameters[i].type), arguments[i], left_out);
+    const int one = fit(et_schema::type_of(parameters[i].type), arguments[i], left_out);
     if (one == 0) {
       return {};
     }
@@ -179,9 +161,7 @@ std::optional<Value> numbers_of(std::string_view base, std::string_view text, Ar
     numbers.push_back(*number);
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
-  const std::span<Value> items = arena.array<Value>(numbers.size());
-  std::ranges::copy(numbers, items.begin());
-  return Value::of_items(ValueKind::kList, items);
+  return Value::of_items(ValueKind::kList, arena.copy<Value>(numbers));
 }
 
 /// Whether a tensor has a negative size, or more elements than can be counted.
@@ -210,7 +190,7 @@ class Arguments {
   /// Nothing where a number cannot be read.
   std::optional<Value> read(const KinetoArgument& argument, const SchemaArgument* parameter) {
     const std::string_view base =
-        parameter == nullptr ? "Scalar" : parameter_of(parameter->type).base;
+        parameter == nullptr ? "Scalar" : et_schema::type_of(parameter->type).base;
     switch (told_by(argument)) {
       case ToldAs::kTensor:
         return Value::of(
@@ -233,7 +213,7 @@ class Arguments {
 
  private:
   Value untold(const SchemaArgument& parameter) {
-    const Parameter type = parameter_of(parameter.type);
+    const SchemaType type = et_schema::type_of(parameter.type);
     if (type.has_optional_items && left_out_.indices) {
       return indices(*left_out_.indices);
     }
@@ -300,7 +280,7 @@ class Arguments {
     Tensor* tensor = arena_.make(Tensor{});
     tensor->dtype = et_schema::dtype_from_cpp_name(argument.type).value_or(kAssumedListType);
     tensor->item_bytes = et_schema::item_size(tensor->dtype);
-    tensor->sizes = place(layout.sizes);
+    tensor->sizes = arena_.copy(layout.sizes);
     tensor->numel = 1;
     for (const std::int64_t size : layout.sizes) {
       const bool is_too_large =
@@ -309,18 +289,12 @@ class Arguments {
     }
     tensor->has_strides = layout.strides.size() == layout.sizes.size();
     if (tensor->has_strides) {
-      tensor->strides = place(layout.strides);
+      tensor->strides = arena_.copy(layout.strides);
     } else {
       losses_.add(Loss::kAssumedLayouts);
     }
     call_.tensors.push_back(tensor);
     return tensor;
-  }
-
-  std::span<const std::int64_t> place(std::span<const std::int64_t> numbers) {
-    const std::span<std::int64_t> placed = arena_.array<std::int64_t>(numbers.size());
-    std::ranges::copy(numbers, placed.begin());
-    return placed;
   }
 
   Arena& arena_;

@@ -42,8 +42,8 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
     return same;
   }
   SeenTensor seen;
-  seen.sizes = place(result.sizes);
-  seen.strides = place(result.strides);
+  seen.sizes = arena_.copy<std::int64_t>(result.sizes);
+  seen.strides = arena_.copy<std::int64_t>(result.strides);
   seen.dtype = dtype_of(call, result);
   seen.born = moment_;
   seen.offset = result.offset_from;
@@ -126,12 +126,6 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
 bool ResultTensors::is_input(const Frame& frame, StorageIndex storage) const {
   return std::ranges::any_of(frame.inputs,
                              [&](SeenIndex input) { return tensors_[input].storage == storage; });
-}
-
-std::span<const std::int64_t> ResultTensors::place(std::span<const std::int64_t> numbers) {
-  const std::span<std::int64_t> placed = arena_.array<std::int64_t>(numbers.size());
-  std::ranges::copy(numbers, placed.begin());
-  return placed;
 }
 
 }  // namespace understudy::generator

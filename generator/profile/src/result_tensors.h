@@ -30,7 +30,6 @@ class ResultTensors {
                                     bool is_view, std::span<const SeenIndex> taken);
   [[nodiscard]] bool is_input(const Frame& frame, StorageIndex storage) const;
   void claim(const Call& call, std::size_t number, SeenStorage& storage);
-  [[nodiscard]] std::span<const std::int64_t> place(std::span<const std::int64_t> numbers);
 
   const HostEvents& host_;
   Tensors& tensors_;

@@ -41,9 +41,6 @@ Allocations::Allocations(const et_schema::Profile& profile, const HostEvents& ho
   std::unordered_map<std::uint64_t, std::size_t> open;
   for (const et_schema::KinetoMemory* event : events) {
     const std::int64_t time_ns = host.relative(event->ts_ns);
-    if (!before_ && !event->on_cpu && event->allocated_bytes >= event->bytes) {
-      before_ = event->allocated_bytes - event->bytes;
-    }
     if (event->bytes > 0) {
       open[event->address] = all_.size();
       all_.push_back({time_ns, kLatestNs, event->bytes, event->on_cpu, false});

@@ -71,8 +71,6 @@ class Allocations {
   };
   [[nodiscard]] std::optional<Found> claim(std::int64_t begin_ns, std::int64_t end_ns,
                                            std::int64_t bytes, int later);
-  /// Bytes on devices before the first of the allocations; nothing where the profile does not tell.
-  [[nodiscard]] std::optional<std::int64_t> device_bytes_before() const { return before_; }
 
  private:
   struct Allocation {
@@ -83,7 +81,6 @@ class Allocations {
     bool is_claimed = false;
   };
   std::vector<Allocation> all_;  ///< by time
-  std::optional<std::int64_t> before_;
 };
 
 /// All tensors and storages that calls have shown.

@@ -79,12 +79,6 @@ bool read_numbers(JsonPull* value, std::vector<std::vector<std::int64_t>>& lists
   return is_nested;
 }
 
-std::span<const std::int64_t> place(const std::vector<std::int64_t>& numbers, Arena& arena) {
-  const std::span<std::int64_t> placed = arena.array<std::int64_t>(numbers.size());
-  std::ranges::copy(numbers, placed.begin());
-  return placed;
-}
-
 std::string_view read_text(JsonPull* value, Arena& arena) {
   std::string unescaped;
   std::string_view text;
@@ -105,9 +99,10 @@ std::span<const KinetoLayout> read_layouts(JsonPull* sizes, JsonPull* strides, b
   read_numbers(strides, stride_lists);
   const std::span<KinetoLayout> layouts = arena.array<KinetoLayout>(size_lists.size());
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    layouts[i] = {place(size_lists[i], arena), i < stride_lists.size()
-                                                   ? place(stride_lists[i], arena)
-                                                   : std::span<const std::int64_t>{}};
+    layouts[i].sizes = arena.copy<std::int64_t>(size_lists[i]);
+    if (i < stride_lists.size()) {
+      layouts[i].strides = arena.copy<std::int64_t>(stride_lists[i]);
+    }
   }
   return layouts;
 }
@@ -162,9 +157,7 @@ std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lis
     argument.layouts =
         read_layouts(sizes.next(), strides.next(), argument.type == "TensorList", arena);
   }
-  const std::span<KinetoArgument> placed = arena.array<KinetoArgument>(arguments.size());
-  std::ranges::copy(arguments, placed.begin());
-  return placed;
+  return arena.copy<KinetoArgument>(arguments);
 }
 
 }  // namespace understudy::et_schema

@@ -134,10 +134,8 @@ Node ChakraBuffers::call_of(const ChakraNode& from, Node node) {
                                         Value::of(std::int64_t{group == "0" ? 0 : -1}),
                                         Value::of(std::int64_t{1}),
                                         Value::of(world_size_)};
-  const std::span<Value> all = arena_.array<Value>(inputs.size());
-  std::copy(inputs.begin(), inputs.end(), all.begin());
   node.name = "record_param_comms";
-  node.inputs = all;
+  node.inputs = arena_.copy<Value>(inputs);
   node.outputs = made.outputs;
   return node;
 }

@@ -100,8 +100,7 @@ void ValueReader::fail(std::string summary, std::string_view field, std::string 
 }
 
 std::span<const Value> ValueReader::take_from(std::size_t base) {
-  const std::span<Value> result = arena_.array<Value>(stack_.size() - base);
-  std::copy(stack_.begin() + static_cast<std::ptrdiff_t>(base), stack_.end(), result.begin());
+  const std::span<Value> result = arena_.copy(std::span<const Value>(stack_).subspan(base));
   stack_.resize(base);
   return result;
 }
@@ -242,9 +241,7 @@ std::span<const std::int64_t> ValueReader::read_integers(JsonPull& list, const c
       fail("a tensor's layout is damaged", field, "an integer below 2^63", describe(list));
     }
   }
-  const std::span<std::int64_t> result = arena_.array<std::int64_t>(integers_.size());
-  std::copy(integers_.begin(), integers_.end(), result.begin());
-  return result;
+  return arena_.copy<std::int64_t>(integers_);
 }
 
 Value ValueReader::read_tensor(JsonPull& value, std::string_view cpp_name, const Beside& beside) {

@@ -41,6 +41,17 @@ struct SchemaArgument {
   std::string_view name;           ///< empty where the schema names none
   std::string_view default_value;  ///< its text; empty: none
 };
+/// The type of an argument: "SymInt[2]?" → base "int", a list, optional. Symbolic numbers are
+/// numbers.
+struct SchemaType {
+  std::string_view base;  ///< "Tensor", "int", …
+  bool is_list = false;
+  bool is_optional = false;
+  bool has_optional_items = false;  ///< "Tensor?[]"
+  bool has_lists = false;           ///< "Tensor[][]"
+};
+[[nodiscard]] SchemaType type_of(std::string_view type);
+
 /// The arguments in order, read tolerantly from the text; a bare "*" is none.
 [[nodiscard]] std::vector<SchemaArgument> arguments_of(std::string_view schema);
 /// What stands behind the arrow: "Tensor(a!)", "(Tensor output, Tensor total_weight)".

@@ -36,6 +36,13 @@ class Arena {
   }
 
   template <typename T>
+  [[nodiscard]] std::span<T> copy(std::span<const T> values) {
+    const std::span<T> placed = array<T>(values.size());
+    std::copy(values.begin(), values.end(), placed.begin());
+    return placed;
+  }
+
+  template <typename T>
   [[nodiscard]] T* make(const T& value) {
     std::span<T> place = array<T>(1);
     place[0] = value;

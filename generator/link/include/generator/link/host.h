@@ -30,6 +30,7 @@ struct HostEvent {
   std::uint32_t source = 0;  ///< position in Profile::events
   NameId name = 0;
   HostIndex parent = kNoEvent;  ///< the innermost event around it on its thread
+  HostIndex behind = 0;         ///< the first event of its thread that is not below it, or its end
   bool is_operator = false;
 };
 
@@ -61,6 +62,8 @@ struct HostEvents {
   /// The thread's events with begin_ns <= start_ns < end_ns.
   [[nodiscard]] EventRange started_in(const HostThread& thread, std::int64_t begin_ns,
                                       std::int64_t end_ns) const;
+  /// What is right below the event, in order.
+  [[nodiscard]] std::vector<HostIndex> children_of(HostIndex event) const;
   [[nodiscard]] const HostThread* find_thread(std::int64_t pid, std::int64_t tid) const;
 };
 

@@ -1,0 +1,174 @@
+#include "input_tensors.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "et_schema/model/slot_extent.h"
+
+namespace understudy::generator {
+
+using et_schema::Loss;
+using et_schema::Tensor;
+
+std::vector<SeenIndex> InputTensors::find(Call& call, std::span<const Frame> open,
+                                          std::uint64_t moment) {
+  moment_ = moment;
+  std::vector<SeenIndex> found;
+  const std::vector<Tensor*>& wanted = call.recorded.tensors;
+  found.reserve(wanted.size());
+  const bool is_update = !call.recorded.schema.empty() && !open.empty() &&
+                         open.back().is_optimizer && !open.back().is_operator;
+  std::vector<OptimizerStep::Operand> operands;
+  const bool in_backward = call.is_backward || (!open.empty() && open.back().is_backward);
+  if (is_update) {
+    operands = optimizer_.operands(call, next_name(call));
+    updates_.emplace(call.event, operands);
+  } else if (!in_backward && event_of(call.event).name.starts_with("aten::_foreach_")) {
+    operands = optimizer_.gradients(call);
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const SeenIndex index = find_input(
+        call, i, open, found, i < operands.size() ? operands[i] : OptimizerStep::Operand{});
+    found.push_back(index);
+  }
+  if (!in_backward && operands.empty() && !call.communicates) {
+    order_arguments(call, found);
+  }
+  type_lists(call, found);
+  return found;
+}
+
+/// Of arguments of one layout the older tensor comes first, as expressions are worked out from
+/// left to right, but for what the call writes.
+void InputTensors::order_arguments(const Call& call, std::vector<SeenIndex>& found) const {
+  const std::vector<Tensor*>& wanted = call.recorded.tensors;
+  const auto is_free = [&](std::size_t i) {
+    return !call.role_of[i].is_written && !is_parameter_name(call.role_of[i].name);
+  };
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (std::size_t j = i + 1; j < found.size(); ++j) {
+      const SeenTensor& one = tensors_[found[i]];
+      const SeenTensor& other = tensors_[found[j]];
+      if (is_free(i) && is_free(j) && other.born < one.born && one.dtype == other.dtype &&
+          std::ranges::equal(wanted[i]->sizes, wanted[j]->sizes) &&
+          std::ranges::equal(wanted[i]->strides, wanted[j]->strides)) {
+        std::swap(found[i], found[j]);
+      }
+    }
+  }
+}
+
+SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
+                                   std::span<const Frame> open, std::span<const SeenIndex> taken,
+                                   OptimizerStep::Operand operand) {
+  Tensor& tensor = *call.recorded.tensors[position];
+  const TensorRole& argument = call.role_of[position];
+  const Wanted wanted{&call,
+                      event_of(call.event).name,
+                      host_.events[call.event].start_ns,
+                      tensor.sizes,
+                      tensor.strides,
+                      argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
+                      argument.name,
+                      argument.is_written};
+  if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
+    return given;
+  }
+  Identity::Choice choice{operand.tensor, Told::kInferred};
+  const bool is_of_other_sizes = operand.kind == OptimizerStep::Kind::kKnown &&
+                                 !std::ranges::equal(tensors_[operand.tensor].sizes, tensor.sizes);
+  if (operand.kind == OptimizerStep::Kind::kOther || is_of_other_sizes) {
+    choice = identity_.find(wanted, open, taken);
+  }
+  const bool is_index = call.recorded.schema.find("Tensor?[] indices") != std::string_view::npos &&
+                        argument.name == "indices";
+  if (is_index && choice.told == Told::kInferred) {
+    choice.tensor = kNotSeen;  // a wrong one could point outside of what it indexes
+  }
+  if (choice.tensor == kNotSeen) {
+    choice.tensor = add_external(tensor, open);
+  } else if (choice.told == Told::kInferred) {
+    losses_.add(Loss::kInferredTensors);
+  }
+  return choice.tensor;
+}
+
+/// The tensors of a list have one element type: that of those which operators made. What is older
+/// than the profile, and was met here first, has it too.
+void InputTensors::type_lists(const Call& call, std::span<const SeenIndex> found) {
+  std::optional<et_schema::DType> made;
+  for (std::size_t i = 0; i < found.size() && !made; ++i) {
+    if (call.role_of[i].is_untyped && tensors_[found[i]].born != moment_) {
+      made = tensors_[found[i]].dtype;
+    }
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!call.role_of[i].is_untyped) {
+      continue;
+    }
+    SeenTensor& tensor = tensors_[found[i]];
+    if (made && tensor.born == moment_) {
+      SeenStorage& storage = tensors_.storage(tensor.storage);
+      storage.bytes =
+          storage.bytes / et_schema::item_size(tensor.dtype) * et_schema::item_size(*made);
+      tensor.dtype = *made;
+    }
+    call.recorded.tensors[i]->dtype = tensor.dtype;
+  }
+}
+
+/// The operator behind the call on its thread, without namespace; empty where there is none.
+std::string_view InputTensors::next_name(const Call& call) const {
+  const HostIndex next = host_.events[call.event].behind;
+  return next < host_.threads[call.thread].end ? et_schema::without_namespace(event_of(next).name)
+                                               : std::string_view();
+}
+
+/// A communication knows the number of elements alone; the c10d operator around it has the
+/// tensors.
+SeenIndex InputTensors::given_by_caller(const Call& call, const Tensor& tensor,
+                                        std::span<const Frame> open) const {
+  if (!call.communicates || open.empty()) {
+    return kNotSeen;
+  }
+  const std::vector<SeenIndex>& given = open.back().inputs;
+  const auto found = std::ranges::find_if(given, [&](SeenIndex index) {
+    std::int64_t elements = 1;
+    for (const std::int64_t size : tensors_[index].sizes) {
+      elements *= size;
+    }
+    return elements == tensor.numel && tensors_[index].dtype == tensor.dtype;
+  });
+  return found == given.end() ? kNotSeen : *found;
+}
+
+SeenIndex InputTensors::add_external(const Tensor& tensor, std::span<const Frame> open) {
+  SeenTensor seen;
+  seen.sizes = tensor.sizes;
+  seen.strides = tensor.has_strides
+                     ? tensor.strides
+                     : arena_.copy<std::int64_t>(et_schema::contiguous_strides(tensor.sizes));
+  seen.dtype = tensor.dtype;
+  seen.born = moment_;
+  seen.is_visible = true;
+  SeenStorage storage;
+  storage.is_external = true;
+  storage.bytes = extent_bytes(seen.sizes, seen.strides, 0, tensor.item_bytes);
+  seen.storage = tensors_.add_storage(storage);
+  const SeenIndex index = tensors_.add(seen);
+  if (!open.empty() && open.back().is_operator) {
+    tensors_[index].is_visible = false;
+  }
+  return index;
+}
+
+void InputTensors::ended(const Call& call, std::span<const SeenIndex> inputs,
+                         std::span<const SeenIndex> results) {
+  if (const auto update = updates_.find(call.event); update != updates_.end()) {
+    optimizer_.ended(call, update->second, inputs, results);
+    updates_.erase(update);
+  }
+}
+
+}  // namespace understudy::generator

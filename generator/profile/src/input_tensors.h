@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "calls.h"
+#include "et_schema/model/losses.h"
+#include "et_schema/support/arena.h"
+#include "identity.h"
+#include "optimizer.h"
+#include "tensors.h"
+
+namespace understudy::generator {
+
+/// Says which tensors calls take: those that the optimizer's step or identity.h tells, those of the
+/// c10d operator around a communication, else ones from before the profile.
+class InputTensors {
+ public:
+  InputTensors(const et_schema::Profile& profile, const HostEvents& host,
+               std::span<const Call> calls, const Autograd& autograd, Gradients& gradients,
+               Tensors& tensors, et_schema::Arena arena, et_schema::Losses& losses)
+      : profile_(profile),
+        host_(host),
+        tensors_(tensors),
+        arena_(arena),
+        losses_(losses),
+        identity_(host, calls, autograd, tensors, gradients),
+        optimizer_(tensors, gradients) {}
+
+  /// A step of an optimizer begins.
+  void begin_step() { optimizer_.begin(); }
+  /// The arguments of a call that begins, in their order; `open` are those around it.
+  [[nodiscard]] std::vector<SeenIndex> find(Call& call, std::span<const Frame> open,
+                                            std::uint64_t moment);
+  void ended(const Call& call, std::span<const SeenIndex> inputs,
+             std::span<const SeenIndex> results);
+
+ private:
+  [[nodiscard]] const et_schema::KinetoEvent& event_of(HostIndex index) const {
+    return profile_.events[host_.events[index].source];
+  }
+  [[nodiscard]] std::string_view next_name(const Call& call) const;
+  [[nodiscard]] SeenIndex find_input(const Call& call, std::size_t position,
+                                     std::span<const Frame> open, std::span<const SeenIndex> taken,
+                                     OptimizerStep::Operand operand);
+  [[nodiscard]] SeenIndex given_by_caller(const Call& call, const et_schema::Tensor& tensor,
+                                          std::span<const Frame> open) const;
+  [[nodiscard]] SeenIndex add_external(const et_schema::Tensor& tensor,
+                                       std::span<const Frame> open);
+  void order_arguments(const Call& call, std::vector<SeenIndex>& found) const;
+  void type_lists(const Call& call, std::span<const SeenIndex> found);
+
+  const et_schema::Profile& profile_;
+  const HostEvents& host_;
+  Tensors& tensors_;
+  et_schema::Arena arena_;
+  et_schema::Losses& losses_;
+  Identity identity_;
+  OptimizerStep optimizer_;
+  std::map<HostIndex, std::vector<OptimizerStep::Operand>> updates_;  ///< open calls of a step
+  std::uint64_t moment_ = 0;
+};
+
+}  // namespace understudy::generator
