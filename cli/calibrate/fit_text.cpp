@@ -127,8 +127,8 @@ std::string fit_text(const predictor::Platform& platform, const FitResult& resul
   }
   if (platform.rows.empty() && platform.sections.contains("overheads")) {
     out +=
-        "  no operators: their times are told by a profile that is linked with its trace "
-        "(generate --profile; give the benchmark)\n";
+        "  no operators: a profile tells their times where it has their sizes (record_shapes), or "
+        "where it is linked with its trace (generate --profile; give the benchmark)\n";
   }
   const TextTable models = all_models(platform);
   if (!models.empty()) {
