@@ -40,7 +40,10 @@ constexpr const char* kExamples =
     "their\n"
     "                                                 column Device\n"
     "  calibrate kernels/ few.csv --spec cards/ -o new.platform.json\n"
-    "                                                 a card with a few calls of its own\n";
+    "                                                 a card with a few calls of its own\n"
+    "  calibrate a.json.gz b.json.gz -o h100.platform.json\n"
+    "                                                 what operators took on the card in Kineto\n"
+    "                                                 profiles, recorded with shapes\n";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first ends the measurement and keeps the rows so\n"

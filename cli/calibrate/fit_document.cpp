@@ -129,8 +129,8 @@ pages::Page fit_page(const predictor::Platform& platform, const FitResult& resul
                            platform.operators.devices().size() == 1 ? "" : "s");
   if (platform.rows.empty() && platform.sections.contains("overheads")) {
     page.findings.emplace_back(
-        "No operators: their times are told by a profile that is linked with its trace (generate "
-        "--profile; give the benchmark).");
+        "No operators: a profile tells their times where it has their sizes (record_shapes), or "
+        "where it is linked with its trace (generate --profile; give the benchmark).");
   }
   page.sections = {{"cards",
                     "Devices",

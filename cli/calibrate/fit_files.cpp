@@ -16,10 +16,12 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
+#include "compile/profiled_device.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/zip.h"
+#include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/overheads/observe.h"
 #include "predictor/platform/fit_sections.h"
@@ -38,7 +40,10 @@ constexpr int kMostRanks = 1'000'000;
 std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
   std::vector<predictor::Card> cards;
   for (const std::string& path : paths) {
-    for (predictor::Card& card : predictor::read_cards(path)) {
+    const predictor::Card* const known =
+        std::filesystem::exists(path) ? nullptr : predictor::find_known_card(path);
+    for (predictor::Card& card :
+         known != nullptr ? std::vector{*known} : predictor::read_cards(path)) {
       if (std::ranges::find(cards, card.name, &predictor::Card::name) != cards.end()) {
         throw et_schema::bad_input("the card cannot be read", {.file = path,
                                                                .field = "Device",
@@ -92,6 +97,34 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
   return others;
 }
 
+/// Rows of a profile's operators. Those of a card that is neither named by the profile nor
+/// described are counted.
+void add_profiled_rows(const et_schema::Profile& profile, bool is_card_described,
+                       predictor::RowsRead& rows) {
+  predictor::RowsRead of_profile = profiled_rows(profile);
+  for (predictor::MeasuredCall& row : of_profile.calls) {
+    if (row.device != predictor::kGpuPlace || is_card_described) {
+      rows.calls.push_back(std::move(row));
+    } else {
+      rows.left_out["profiles: calls on a card that is not named (--spec names it)"] += row.n;
+    }
+  }
+  for (const auto& [reason, count] : of_profile.left_out) {
+    rows.left_out[reason] += count;
+  }
+}
+
+/// Data sheets of cards that rows name and nobody described.
+void add_known_cards(const std::vector<predictor::MeasuredCall>& rows,
+                     std::vector<predictor::Card>& cards) {
+  for (const predictor::Card& card : predictor::known_cards()) {
+    if (std::ranges::find(rows, card.name, &predictor::MeasuredCall::device) != rows.end() &&
+        std::ranges::find(cards, card.name, &predictor::Card::name) == cards.end()) {
+      cards.push_back(card);
+    }
+  }
+}
+
 predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitResult& result) {
   progress.show("reading");
   predictor::PlatformContent known;
@@ -102,17 +135,23 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   const std::vector<std::string> measurements = predictor::take_platform_files(
       take_benches(arguments.inputs, progress, recorded, sections, arguments.ranks_per_node),
       known);
-  const std::vector<std::string> operators =
-      predictor::take_section_files(measurements, sections, arguments.ranks_per_node);
+  predictor::RowsRead profiled;
+  const std::vector<std::string> operators = predictor::take_section_files(
+      measurements, sections, arguments.ranks_per_node, [&](const et_schema::Profile& profile) {
+        add_profiled_rows(profile, !described.empty(), profiled);
+      });
   predictor::RowsRead read;
   if (!operators.empty()) {
     read = predictor::read_measured_calls(operators);
   }
+  std::ranges::move(profiled.calls, std::back_inserter(read.calls));
+  read.left_out.merge(profiled.left_out);
   read.calls.insert(read.calls.end(), std::make_move_iterator(recorded.begin()),
                     std::make_move_iterator(recorded.end()));
   read.calls.insert(read.calls.end(), std::make_move_iterator(known.rows.begin()),
                     std::make_move_iterator(known.rows.end()));
   predictor::name_places(read.calls, described);
+  add_known_cards(read.calls, known.cards);
   result.left_out = std::move(read.left_out);
   result.left_out.merge(sections.left_out);
   predictor::ModelsOptions options;
@@ -147,12 +186,14 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
       "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
       "benchmarks with recorded times (generate --profile), or what scripts/capture wrote; "
       "files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a Python "
-      "program (its host's overheads, how much kernels disturb each other; of all ranks of a job "
-      "communication, too); platform files, "
+      "program (operators, where it has their shapes; its host's overheads, how much kernels "
+      "disturb each other; of all ranks of a job communication, too); platform files, "
       "whose rows, cards and sections are kept");
-  app.add_option("--spec", arguments.specs,
-                 "Specifications of cards (GPU models): a JSON file, or a folder of them; peaks of "
-                 "other cards are taken from their fastest rows")
+  app.add_option(
+         "--spec", arguments.specs,
+         "Specifications of cards (GPU models): a JSON file, a folder of them, or a name whose "
+         "data sheet is known, such as H100. Known cards that rows name need none; peaks of "
+         "others are taken from their fastest rows")
       ->type_name("CARD");
   app.add_option("-o,--output", arguments.output,
                  "The platform file to write; gzipped if its name ends in .gz");

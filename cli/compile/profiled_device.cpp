@@ -14,7 +14,10 @@
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 #include "et_schema/support/input_files.h"
+#include "et_schema/support/statistics.h"
+#include "predictor/calls/known_cards.h"
 #include "predictor/operators/work.h"
 
 namespace understudy::cli {
@@ -209,8 +212,37 @@ std::string device_name(const Profile& profile) {
   }
   const auto most =
       std::ranges::max_element(events, {}, [](const auto& row) { return row.second; });
-  const auto device = std::ranges::find(profile.devices, most->first, &et_schema::KinetoDevice::id);
-  return device == profile.devices.end() ? std::string() : device->name;
+  return profile.device_name(most->first);
+}
+
+predictor::MeasuredCall row_of(const ProfiledCall& call, const std::string& card,
+                               const std::string& source) {
+  std::vector<double> times_ns = call.times_ns;
+  std::ranges::sort(times_ns);
+  const auto at = [&times_ns](double q) { return *et_schema::percentile(times_ns, q); };
+  predictor::MeasuredCall row;
+  row.call = call.call;
+  row.device = card;
+  row.timed = predictor::TimedAs::kDevice;
+  row.median_ns = at(0.5);
+  row.spread_ns = at(0.9) - at(0.1);
+  row.n = times_ns.size();
+  row.source = source;
+  return row;
+}
+
+/// Why a call tells nothing of its operator on a card; null: it does.
+const char* why_no_row(const ProfiledCall& call) {
+  if (call.by != generator::LaunchedBy::kOperator) {
+    return "profiles: calls whose kernels no operator launched";
+  }
+  if (call.call.inputs.empty()) {
+    return "profiles: calls of operators without sizes (record_shapes)";
+  }
+  if (std::ranges::any_of(call.kernels, &ProfiledKernel::crosses_hosts)) {
+    return "profiles: calls that communicate, or copy from or to a host";
+  }
+  return call.total_ns() > 0 ? nullptr : "profiles: calls that took no time";
 }
 
 }  // namespace
@@ -273,6 +305,26 @@ ProfiledDevice profiled_device(const Profile& profile) {
   device.calls = calls_alike(profile);
   set_times(profile, device);
   return device;
+}
+
+predictor::RowsRead profiled_rows(const Profile& profile) {
+  predictor::RowsRead rows;
+  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
+    return rows;
+  }
+  const ProfiledDevice device = profiled_device(profile);
+  const predictor::Card* const known = predictor::find_known_card(device.device);
+  const std::string card = known != nullptr        ? known->name
+                           : device.device.empty() ? std::string(predictor::kGpuPlace)
+                                                   : device.device;
+  for (const ProfiledCall& call : device.calls) {
+    if (const char* const reason = why_no_row(call)) {
+      rows.left_out[reason] += call.times_ns.size();
+    } else {
+      rows.calls.push_back(row_of(call, card, std::string(et_schema::file_name(profile.file))));
+    }
+  }
+  return rows;
 }
 
 ProfiledDevice read_profiled_device(const std::string& path) {

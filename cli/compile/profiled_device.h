@@ -7,6 +7,7 @@
 #include "et_schema/kineto/kineto.h"
 #include "generator/link/device_time.h"
 #include "predictor/calls/call.h"
+#include "predictor/calls/measured_files.h"
 
 namespace understudy::cli {
 
@@ -50,6 +51,12 @@ struct ProfiledDevice {
 /// Of a profile that was read with KinetoDetail::kArguments. Throws Error (bad input): without
 /// device events.
 [[nodiscard]] ProfiledDevice profiled_device(const et_schema::Profile& profile);
+
+/// A row for all calls of an operator with arguments of the same sizes and types: what they took on
+/// the card. That has the name of its data sheet where one is known, else the profile's, else
+/// kGpuPlace. Nothing of a profile without device events; other calls are counted by what keeps
+/// them from being rows.
+[[nodiscard]] predictor::RowsRead profiled_rows(const et_schema::Profile& profile);
 
 /// The only profile of a file. Throws Error: bad input, if it is something else, and as above.
 [[nodiscard]] ProfiledDevice read_profiled_device(const std::string& path);

@@ -119,7 +119,7 @@ void add_table_options(CLI::App& app, OperatorsArguments& table) {
   CLI::Option* operators =
       app.add_option("--operators", table.table,
                      "Predict a table of single operators in place of a step: columns as in "
-                     "docs/formats.md, or an operator-times file")
+                     "docs/formats.md, an operator-times file, or a Kineto profile")
           ->type_name("FILE")
           ->needs("--platform");
   for (const char* of_step :

@@ -14,6 +14,8 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "common/table.h"
+#include "compile/profiled_device.h"
+#include "et_schema/json_trace/sniff.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/output_file.h"
@@ -39,10 +41,14 @@ Asked read_asked(const std::string& path) {
   std::optional<Asked> asked;
   et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
     Asked& read = asked.emplace();
-    const bool is_json = file.data.starts_with('{');
-    if (is_json) {
-      const et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
-      read.calls = predictor::calls_of(times, file.name);
+    const bool is_profile = et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto;
+    if (is_profile || file.data.starts_with('{')) {
+      read.calls = is_profile
+                       ? profiled_rows(et_schema::parse_kineto(file.data, file.name,
+                                                               et_schema::KinetoDetail::kArguments))
+                             .calls
+                       : predictor::calls_of(et_schema::parse_operator_times(file.data, file.name),
+                                             file.name);
       read.table = predictor::parse_csv(predictor::to_csv(read.calls), file.name);
     } else {
       read.table = predictor::parse_csv(file.data, file.name);

@@ -13,7 +13,7 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
             "tests/benchmarks/prediction/overlap_study",
-            "tests/benchmarks/prediction/anchored_study", "tests/benchmarks/import_study",
+            "tests/benchmarks/prediction/anchored_study", "tests/benchmarks/prediction/profile_rows_study", "tests/benchmarks/import_study",
             "tests/benchmarks/prediction/batch_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",

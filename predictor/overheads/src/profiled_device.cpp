@@ -211,11 +211,6 @@ std::int64_t clock_of(const DeviceEvents& events) {
   return std::ranges::all_of(events.kernels, is_whole) ? kMicrosecond : 1;
 }
 
-std::string card_name(const Profile& profile, std::int64_t id) {
-  const auto found = std::ranges::find(profile.devices, id, &et_schema::KinetoDevice::id);
-  return found == profile.devices.end() ? "" : found->name;
-}
-
 ProfiledComm comm_of(const KinetoEvent& event, const KinetoComm* named, const CallNames& names,
                      const Stretches& kernels) {
   ProfiledComm comm;
@@ -288,7 +283,7 @@ std::vector<ProfiledDevice> profiled_devices(const Profile& profile) {
   const CallNames names(profile);
   for (const auto& [id, events] : events_by_device(profile)) {
     ProfiledDevice device;
-    device.device = card_name(profile, id);
+    device.device = profile.device_name(id);
     device.file = et_schema::file_name(profile.file);
     device.rank = profile.distributed ? profile.distributed->rank : -1;
     device.clock_ns = clock_of(events);

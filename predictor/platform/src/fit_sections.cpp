@@ -100,11 +100,11 @@ void fit(const ObservedOverlap& observed, FittedSections& sections) {
 }
 
 /// Whether the file, or all of an archive, holds rows of a section.
-bool take_file(const std::string& path, SectionRows& rows) {
+bool take_file(const std::string& path, SectionRows& rows, const SeeProfile& see_profile) {
   std::size_t taken = 0;
   std::size_t left = 0;
   et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-    ++(add_section_file(file, rows) ? taken : left);
+    ++(add_section_file(file, rows, see_profile) ? taken : left);
   });
   if (taken > 0 && left > 0) {
     throw et_schema::bad_input("an archive of several kinds of measurements",
@@ -118,12 +118,13 @@ bool take_file(const std::string& path, SectionRows& rows) {
 
 /// All files below: those of sections are taken, tables of operators go to `others`, what is
 /// neither is counted. A folder without a section's file goes there as a whole.
-void take_folder(const std::string& path, SectionRows& rows, std::vector<std::string>& others) {
+void take_folder(const std::string& path, SectionRows& rows, const SeeProfile& see_profile,
+                 std::vector<std::string>& others) {
   std::vector<std::string> tables;
   std::uint64_t unknown = 0;
   bool has_taken = false;
   for (const std::string& name : files_below(path)) {
-    if (take_file(name, rows)) {
+    if (take_file(name, rows, see_profile)) {
       has_taken = true;
     } else if (is_named_table(name)) {
       tables.push_back(name);
@@ -159,7 +160,8 @@ void add_collectives(ReadCollectives&& read, SectionRows& rows) {
   }
 }
 
-bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
+bool add_section_file(const et_schema::InputFile& file, SectionRows& rows,
+                      const SeeProfile& see_profile) {
   const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
   if (holds(head, "\"understudy-embedding-rows\"")) {
     const std::vector<EmbeddingRow> read = parse_embedding_rows(file.data, file.name);
@@ -168,10 +170,13 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
     add_collectives(parse_collective_rows(file.data, file.name), rows);
   } else if (holds(file.data, "\"traceEvents\"")) {
     const et_schema::Profile profile =
-        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
+        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     merge(rows.overheads, observe(profile));
     rows.profiled.add(profile);
     rows.overlap.add(profile);
+    if (see_profile) {
+      see_profile(profile);
+    }
   } else {
     return false;
   }
@@ -179,13 +184,14 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows) {
 }
 
 std::vector<std::string> take_section_files(const std::vector<std::string>& paths,
-                                            SectionRows& rows, int ranks_per_node) {
+                                            SectionRows& rows, int ranks_per_node,
+                                            const SeeProfile& see_profile) {
   std::vector<std::string> others;
   for (const std::string& path : paths) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) {
-      take_folder(path, rows, others);
-    } else if (!take_file(path, rows)) {
+      take_folder(path, rows, see_profile, others);
+    } else if (!take_file(path, rows, see_profile)) {
       others.push_back(path);
     }
   }

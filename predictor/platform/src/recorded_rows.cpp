@@ -17,8 +17,6 @@ using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 
-constexpr std::string_view kGpuPlace = "cuda";
-
 /// 0: not told.
 int threads_of(const et_schema::RecordedProfile& profile) {
   const auto found = profile.variables.find("OMP_NUM_THREADS");

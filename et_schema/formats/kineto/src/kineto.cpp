@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -423,6 +424,16 @@ void KinetoParser::add_base_time() {
 }
 
 }  // namespace
+
+std::string Profile::device_name(std::int64_t pid) const {
+  const auto listed = std::ranges::find(devices, pid, &KinetoDevice::id);
+  if (listed != devices.end()) {
+    return listed->name;
+  }
+  const bool is_one_name = std::ranges::adjacent_find(devices, std::not_equal_to(),
+                                                      &KinetoDevice::name) == devices.end();
+  return devices.empty() || !is_one_name ? std::string() : devices.front().name;
+}
 
 Profile parse_kineto(std::string_view json, const std::string& file, KinetoDetail detail) {
   constexpr std::size_t kArenaShare = 64;

@@ -61,6 +61,9 @@ enum class TimedAs : std::uint8_t {
 [[nodiscard]] std::string_view to_string(TimedAs timed);
 [[nodiscard]] std::optional<TimedAs> timed_as_from_string(std::string_view name);
 
+/// The device of rows that do not name their card.
+inline constexpr std::string_view kGpuPlace = "cuda";
+
 /// A call and what it took: one row of measurements, whatever file it came from.
 struct MeasuredCall {
   OperatorCall call;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,10 +34,14 @@ struct SectionRows {
 /// Adds communication, but for calls of one rank, and what was left out of it.
 void add_collectives(ReadCollectives&& read, SectionRows& rows);
 
+/// Called with each Kineto profile, whose operators have their arguments.
+using SeeProfile = std::function<void(const et_schema::Profile&)>;
+
 /// Adds what a file holds: collective rows of any tool, embedding rows, a Kineto profile; told by
 /// its content. False where it is something else, which is left to others. Throws Error (bad input)
 /// on a damaged one.
-bool add_section_file(const et_schema::InputFile& file, SectionRows& rows);
+bool add_section_file(const et_schema::InputFile& file, SectionRows& rows,
+                      const SeeProfile& see_profile = {});
 
 /// Reads those of the paths that are such files, gzipped or not, and returns the others; profiles
 /// among them are taken for those of one job's ranks. Of a
@@ -44,7 +49,7 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows);
 /// neither is counted.
 [[nodiscard]] std::vector<std::string> take_section_files(
     const std::vector<std::string>& paths, SectionRows& rows,
-    int ranks_per_node = et_schema::kUsualRanksPerNode);
+    int ranks_per_node = et_schema::kUsualRanksPerNode, const SeeProfile& see_profile = {});
 
 /// A model of a section, for a table.
 struct SectionModel {

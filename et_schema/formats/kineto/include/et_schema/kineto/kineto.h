@@ -146,6 +146,11 @@ struct Profile {
   std::map<std::string, std::uint64_t> other_events;
   Losses losses;
 
+  /// The name of the device that events are of by their pid; empty: not told. ROCm's profiles
+  /// number GPUs behind the machine's CPUs in events and by themselves in "deviceProperties": where
+  /// all have one name, it is that.
+  [[nodiscard]] std::string device_name(std::int64_t pid) const;
+
   /// Holds the events' texts.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
