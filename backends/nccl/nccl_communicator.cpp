@@ -217,16 +217,16 @@ std::unique_ptr<Work> NcclCommunicator::start(const Call& call) {
   return std::make_unique<NcclWork>(done);
 }
 
-void NcclCommunicator::wait(std::unique_ptr<Work> work) {
+Ended NcclCommunicator::wait(std::unique_ptr<Work> work) {
   const auto* const mine = dynamic_cast<NcclWork*>(work.get());
   if (mine == nullptr) {
-    host_.wait(std::move(work));
-    return;
+    return host_.wait(std::move(work));
   }
   watch_.check();
   cuda_.use(context_);
   cuda_.wait(stream_, mine->done());
   free_events_.push_back(mine->done());
+  return std::nullopt;  // the device has not come there yet
 }
 
 void NcclCommunicator::run(const Call& call) {

@@ -32,7 +32,7 @@ class NcclCommunicator : public DeviceCommunicator {
   void prepare(std::span<const Call> calls) override;
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override;
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override;
-  void wait(std::unique_ptr<Work> work) override;
+  Ended wait(std::unique_ptr<Work> work) override;
   void run(const Call& call) override;
   void interrupt() override;
 

@@ -75,7 +75,10 @@ class SingleBackend : public Backend {
     return std::make_unique<DoneWork>();
   }
 
-  void wait(std::unique_ptr<Work> work) override { UNDERSTUDY_ASSERT(work != nullptr); }
+  Ended wait(std::unique_ptr<Work> work) override {
+    UNDERSTUDY_ASSERT(work != nullptr);
+    return std::nullopt;
+  }
 
   void run(const Call& call) override {
     if (call.group >= groups_.size()) {

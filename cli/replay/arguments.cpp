@@ -21,6 +21,7 @@ constexpr const char* kExamples =
     "  replay bench.et --only compute             without what communication costs\n"
     "  replay bench.et --pace recorded            with the gaps of the original's host\n"
     "  replay bench.et --report out.json          the report as a file, beside the text\n"
+    "  replay bench.et --trace out.json           a step's timeline, for Perfetto and HTA\n"
     "  replay bench.et --format html > run.html   the report as a page, for a browser\n"
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
@@ -278,6 +279,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   add_trust_options(*app, arguments.options);
   app->add_option("--operator-times", arguments.operator_times_path,
                   "Write the times of single instructions to this file, a JSON line each")
+      ->type_name("FILE");
+  app->add_option("--trace", arguments.trace_path,
+                  "Write Kineto's profile of a step to this file, after what is measured; with "
+                  "several ranks, rank R's is beside it (out.R.json), and this one has them all")
       ->type_name("FILE");
   app->add_option("--checksums", arguments.checksums_path,
                   "Write a checksum of each operator's results in a first iteration to this file; "

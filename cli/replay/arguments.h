@@ -18,6 +18,7 @@ struct ReplayArguments {
   std::vector<std::string> op_maps;
   std::string report_path;
   std::string operator_times_path;
+  std::string trace_path;
   std::string checksums_path;
   std::string signer_path;  ///< of the public key whose signature is required; empty: none is
   Format format = Format::kText;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -21,6 +22,7 @@
 #include "matching/matching.h"
 #include "pages/report/report_page.h"
 #include "replay/load_bench.h"
+#include "replay/trace_files.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
 #include "replayer/substitutes/mapped.h"
@@ -167,6 +169,12 @@ std::vector<NamedOutput> ReplayJob::outputs() const {
   std::vector<NamedOutput> outputs = {{arguments_.report_path, "--report"},
                                       {arguments_.operator_times_path, "--operator-times"}};
   const int ranks = backend_ == nullptr ? 1 : backend_->world_size();
+  if (ranks > 1) {
+    outputs.push_back({arguments_.trace_path, "--trace"});
+  }
+  for (int rank = 0; !arguments_.trace_path.empty() && rank < ranks; ++rank) {
+    outputs.push_back({trace_path(arguments_.trace_path, rank, ranks), "--trace"});
+  }
   for (int rank = 0; !arguments_.checksums_path.empty() && rank < ranks; ++rank) {
     outputs.push_back({checksums_path(rank, ranks), "--checksums"});
   }
@@ -275,6 +283,12 @@ int ReplayJob::run_ranks() {
   if (!arguments_.checksums_path.empty()) {
     write_checksums(run.checksums);
   }
+  if (!arguments_.trace_path.empty()) {
+    const std::vector<std::string> profiles = backend_->all_gather_text(run.trace);
+    if (is_first() && !run.trace.empty()) {
+      write_traces(arguments_.trace_path, profiles);
+    }
+  }
   if (!report.total.complete) {
     return status_of_signal(report.total.measurement.ended_by == "SIGINT" ? SIGINT : SIGTERM);
   }
@@ -307,6 +321,11 @@ replayer::RankRun ReplayJob::measure() {
   replayer::ReplayOptions options = arguments_.options;
   for (const NamedOutput& output : outputs()) {
     options.outputs.push_back(output.path);
+  }
+  if (!arguments_.trace_path.empty()) {
+    options.trace = std::filesystem::temp_directory_path() /
+                    fmt::format("understudy-{}-{}.json", getpid(), bench_rank());
+    options.outputs.push_back(options.trace);
   }
   options.monitor.stop_signal = &StopSignals::signal();
   options.monitor.progress = [this](const replayer::PhaseProgress& at) {

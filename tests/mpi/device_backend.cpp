@@ -72,9 +72,10 @@ class DeviceBackend : public Backend {
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
     return device_->start(placed(call));
   }
-  void wait(std::unique_ptr<Work> work) override {
-    device_->wait(std::move(work));
+  backends::Ended wait(std::unique_ptr<Work> work) override {
+    const backends::Ended ended = device_->wait(std::move(work));
     wait_for_device();
+    return ended;
   }
   void run(const Call& call) override {
     device_->run(placed(call));

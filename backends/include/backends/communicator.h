@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +57,9 @@ struct Call {
   et_schema::DeviceType memory = et_schema::DeviceType::kCpu;
 };
 
+/// When a transfer ended, which may be long before anybody asked; none: it cannot be told.
+using Ended = std::optional<std::chrono::steady_clock::time_point>;
+
 /// A started communication; complete it with Communicator::wait exactly once.
 class Work {
  public:
@@ -94,7 +99,7 @@ class Communicator {
   /// Starts a call; its buffers must live until wait() returned. In a device's memory it runs
   /// behind what its stream holds so far, and wait() makes that stream wait, not the host.
   [[nodiscard]] virtual std::unique_ptr<Work> start(const Call& call) = 0;
-  virtual void wait(std::unique_ptr<Work> work) = 0;
+  virtual Ended wait(std::unique_ptr<Work> work) = 0;
   /// start() and wait() in one, without the cost of handing the call to another thread.
   virtual void run(const Call& call) { wait(start(call)); }
 

@@ -221,6 +221,7 @@ void Engine::advance_all() {
     if (!operation->schedule->advance()) {
       return false;
     }
+    operation->ended = std::chrono::steady_clock::now();
     operation->done.store(true, std::memory_order_release);
     return true;
   });

@@ -25,7 +25,8 @@ struct Operation {
   Group* group = nullptr;
   std::uint64_t index = 0;  ///< number of the call among those of its kind in the group, from 1
   std::chrono::steady_clock::time_point started;
-  std::unique_ptr<Schedule> schedule;  ///< once it has begun
+  std::unique_ptr<Schedule> schedule;           ///< once it has begun
+  std::chrono::steady_clock::time_point ended;  ///< once it is done
   std::atomic<bool> done{false};
 };
 

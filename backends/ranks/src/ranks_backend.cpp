@@ -159,10 +159,11 @@ std::unique_ptr<Work> RanksBackend::start(const Call& call) {
   return std::make_unique<RanksWork>(engine_, engine_->start(call, group));
 }
 
-void RanksBackend::wait(std::unique_ptr<Work> work) {
+Ended RanksBackend::wait(std::unique_ptr<Work> work) {
   const auto* mine = dynamic_cast<RanksWork*>(work.get());
   UNDERSTUDY_ASSERT(mine != nullptr);
   engine_->wait(mine->operation());
+  return mine->operation().ended;
 }
 
 void RanksBackend::run(const Call& call) {

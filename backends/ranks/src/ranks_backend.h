@@ -25,7 +25,7 @@ class RanksBackend : public Backend {
   [[nodiscard]] std::string host() const override { return wire_->host(); }
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override;
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override;
-  void wait(std::unique_ptr<Work> work) override;
+  Ended wait(std::unique_ptr<Work> work) override;
   void run(const Call& call) override;
   [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override;
   void barrier() override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -52,7 +53,24 @@ void tell_waiting_apart(const RankRows& rows, CollectiveTime& merged) {
   merged.waiting_us = iteration_stats(std::move(waiting_us)).median;
 }
 
-CollectiveTime merge_rows(const RankRows& rows) {
+// Ranks' clocks are not compared: each rank tells when after the iteration's common begin it came.
+void tell_arrivals(const std::vector<int>& ranks, const RankRows& rows, CollectiveTime& merged) {
+  merged.exposed_us = merged.in_flight_us = merged.arrival_us = std::nullopt;
+  const bool all_tell = std::ranges::all_of(
+      rows, [](const CollectiveTime* row) { return row->arrival_us.has_value(); });
+  for (const CollectiveTime* row : rows) {
+    merged.exposed_us = std::max(merged.exposed_us, row->exposed_us);
+    merged.in_flight_us = std::max(merged.in_flight_us, row->in_flight_us);
+  }
+  if (all_tell && rows.size() == static_cast<std::size_t>(merged.group_size) && rows.size() > 1) {
+    const auto [first, last] = std::ranges::minmax_element(
+        rows, {}, [](const CollectiveTime* row) { return row->arrival_us; });
+    merged.arrival_spread_us = *(*last)->arrival_us - *(*first)->arrival_us;
+    merged.last_rank = ranks[static_cast<std::size_t>(last - rows.begin())];
+  }
+}
+
+CollectiveTime merge_rows(const std::vector<int>& ranks, const RankRows& rows) {
   CollectiveTime merged = *rows.front();
   merged.count = 0;
   double slowest_bytes = static_cast<double>(merged.bytes);
@@ -75,6 +93,7 @@ CollectiveTime merge_rows(const RankRows& rows) {
     }
   }
   tell_waiting_apart(rows, merged);
+  tell_arrivals(ranks, rows, merged);
   return merged;
 }
 
@@ -114,7 +133,11 @@ std::set<Key> paired_by_rank_of_size(const std::vector<RankReport>& ranks) {
 
 std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
   const std::set<Key> paired = paired_by_rank_of_size(ranks);
-  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, RankRows> rows;
+  struct OfRanks {
+    std::vector<int> ranks;
+    RankRows rows;
+  };
+  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, OfRanks> rows;
   for (const RankReport& rank : ranks) {
     std::map<Key, std::set<std::uint64_t>> sizes;
     for (const CollectiveTime& row : rank.collectives) {
@@ -125,13 +148,15 @@ std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ran
       const auto place =
           static_cast<std::uint64_t>(std::distance(own.begin(), own.find(row.bytes)));
       const std::uint64_t which = paired.contains(key_of(row)) ? place : row.bytes;
-      rows[{row.name, row.group, which, row.group_size}].push_back(&row);
+      OfRanks& alike = rows[{row.name, row.group, which, row.group_size}];
+      alike.ranks.push_back(rank.rank);
+      alike.rows.push_back(&row);
     }
   }
   std::vector<CollectiveTime> merged;
   merged.reserve(rows.size());
   for (const auto& [key, of_ranks] : rows) {
-    merged.push_back(merge_rows(of_ranks));
+    merged.push_back(merge_rows(of_ranks.ranks, of_ranks.rows));
   }
   return merged;
 }

@@ -225,6 +225,7 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.total.measurement = merge_part(ranks, &RunFigures::measurement, kMeasurementCounts);
   report.total.counters = merge_part(ranks, &RunFigures::counters, kCounterFigures);
   report.total.original = merge_part(ranks, &RunFigures::original, kOriginalFigures);
+  report.total.communication = merge_part(ranks, &RunFigures::communication, kCommunicationFigures);
   for (auto samples : {&RunFigures::gap_samples_ms, &RunFigures::speed_probe_samples_ms,
                        &RunFigures::iteration_speed_probe_samples_ms}) {
     report.total.*samples = ranks.front().*samples;

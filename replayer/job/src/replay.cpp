@@ -244,6 +244,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   Measurement measurement(program, first.program, machine, externals, backend,
                           measure_options(program, options, device));
   measurement.run(run.report);
+  if (!options.trace.empty()) {
+    run.trace = measurement.profiled_step(run.report.rank);
+  }
   run.instruction_times = measurement.take_instruction_times();
   for (et_schema::InstructionTime& row : run.instruction_times) {
     row.rank = run.report.rank;

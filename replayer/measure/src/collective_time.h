@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "et_schema/model/report.h"
+#include "hooks.h"
 #include "replayer/bind/bound.h"
 
 namespace understudy::replayer {
@@ -14,11 +16,43 @@ namespace understudy::replayer {
 /// nccl-tests' size of a call in bytes: see docs/metrics.md.
 [[nodiscard]] std::uint64_t collective_bytes(const backends::Call& call, int group_size);
 
+/// How communications run beside operators: passes in which each starts where it was recorded, and
+/// is waited for there. Of host memory alone, since the host does not wait for a device's.
+class OverlapHook : public NoHook {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// Seconds of a communication, one entry a pass.
+  struct Times {
+    std::vector<double> exposed_s;    ///< of the host, in its start and its wait
+    std::vector<double> in_flight_s;  ///< from its start to its end
+    std::vector<double> arrival_s;    ///< from the pass' begin to its start
+  };
+
+  /// `issue`: what paces and slows the operators down, or null.
+  OverlapHook(const BoundProgram& bound, IssueHook* issue)
+      : bound_(bound), issue_(issue), starts_(bound.comms.size()), times_(bound.comms.size()) {}
+
+  void begin_pass() { begin_ = Clock::now(); }
+  void built(const Step& step);
+  void called(const Step& step, const torch::jit::Stack& stack);
+  /// By communication.
+  [[nodiscard]] const std::vector<Times>& times() const { return times_; }
+
+ private:
+  const BoundProgram& bound_;
+  IssueHook* issue_;
+  Clock::time_point begin_;
+  Clock::time_point built_;
+  std::vector<Clock::time_point> starts_;
+  std::vector<Times> times_;
+};
+
 /// Times of collectives, gathered to one row for each name, group and size.
 class CollectiveTimes {
  public:
   /// One call of an iteration; `seconds` has one entry an iteration.
-  void add(const std::string& name, const BoundComm& comm, const std::vector<double>& seconds);
+  void add(const std::string& name, const BoundComm& comm, const std::vector<double>& seconds,
+           const OverlapHook::Times& beside);
   [[nodiscard]] std::vector<et_schema::CollectiveTime> rows() const;
 
  private:
@@ -27,9 +61,14 @@ class CollectiveTimes {
     int group_size = 1;
     std::uint64_t count = 0;
     std::vector<double> seconds;
+    OverlapHook::Times beside;
   };
   std::map<std::tuple<std::string, std::string, std::uint64_t>, Entry> entries_;
 };
+
+/// Of all communications of an iteration, from their medians.
+[[nodiscard]] et_schema::CommunicationUse communication_use(
+    const std::vector<OverlapHook::Times>& times);
 
 /// By communication: what starting it took and what waiting for it took, in each pass.
 [[nodiscard]] std::vector<std::vector<double>> times_of_comms(

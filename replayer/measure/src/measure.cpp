@@ -167,6 +167,12 @@ void Measurement::guarded(const std::function<void()>& iteration) {
   }
 }
 
+void Measurement::end_streams() {
+  if (streams_ != nullptr) {
+    streams_->end_iteration();
+  }
+}
+
 template <typename Run>
 double Measurement::timed(Run&& run) {
   advance();
@@ -365,10 +371,7 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
 double Measurement::profile_once(ProfileHook& hook, bool bare) {
   return timed([&] {
     hook.begin_iteration(bare);
-    guarded([&] { machine_.run(bound_, hook); });
-    if (streams_ != nullptr) {
-      streams_->end_iteration();
-    }
+    run_with(hook);
   });
 }
 

@@ -55,6 +55,7 @@ void add_step(const Step& step, const std::vector<double>& calls_s, bool on_devi
 void report_operator_times(const BoundProgram& bound,
                            const std::vector<std::vector<double>>& calls_s,
                            const std::vector<double>& iterations_ms,
+                           const std::vector<OverlapHook::Times>& beside,
                            et_schema::RankReport& report) {
   std::map<std::string, et_schema::OperatorTime> operators;
   CollectiveTimes collectives;
@@ -73,7 +74,7 @@ void report_operator_times(const BoundProgram& bound,
     const std::vector<double>& times = communicates ? comms_s[step.index] : calls_s[i];
     add_step(step, times, on_device, row);
     if (communicates) {
-      collectives.add(name, bound.comms[step.index], times);
+      collectives.add(name, bound.comms[step.index], times, beside[step.index]);
     }
   }
   report.gap_samples_ms = iterations_ms;
@@ -86,6 +87,7 @@ void report_operator_times(const BoundProgram& bound,
   std::stable_sort(report.operators.begin(), report.operators.end(),
                    [](const auto& a, const auto& b) { return a.ms > b.ms; });
   report.collectives = collectives.rows();
+  report.communication = communication_use(beside);
 }
 
 }  // namespace understudy::replayer

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "collective_time.h"
 #include "et_schema/model/report.h"
 #include "replayer/bind/bound.h"
 
@@ -9,9 +10,11 @@ namespace understudy::replayer {
 
 /// Fills the report's times by operator and by collective, its gaps and, where a profile is linked,
 /// what the original took. `calls_s`: by step, seconds of each call, one entry an iteration.
-/// `iterations_ms`: the whole iterations that these calls were part of.
+/// `iterations_ms`: the whole iterations that these calls were part of. `beside`: by communication.
 void report_operator_times(const BoundProgram& bound,
                            const std::vector<std::vector<double>>& calls_s,
-                           const std::vector<double>& iterations_ms, et_schema::RankReport& report);
+                           const std::vector<double>& iterations_ms,
+                           const std::vector<OverlapHook::Times>& beside,
+                           et_schema::RankReport& report);
 
 }  // namespace understudy::replayer

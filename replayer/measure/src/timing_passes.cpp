@@ -6,14 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "collective_time.h"
 #include "hooks.h"
 #include "instruction_times.h"
 #include "milliseconds.h"
 #include "operator_times.h"
 #include "pass_budget.h"
+#include "replayer/device/device.h"
 #include "replayer/measure/measure.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/run/run_error.h"
+#include "step_profile.h"
 #include "stop_rule.h"
 
 namespace understudy::replayer {
@@ -23,6 +26,8 @@ using et_schema::RankReport;
 
 /// The first ones alternate with this many bare ones, which show the loop's own cost.
 constexpr std::size_t kBarePasses = 3;
+/// In which communications run beside operators.
+constexpr int kOverlapPasses = 3;
 /// In which calls are counted: what they do is nearly the same each time.
 constexpr int kCountPasses = 3;
 
@@ -35,10 +40,12 @@ std::size_t Measurement::profile(RankReport& report) {
     return 0;
   }
   ProfileHook hook(bound_, options_.device, issue_.get());
-  machine_.set_blocking(true);
   std::vector<double> iterations_ms;
   std::size_t bare_passes = 0;
+  OverlapHook beside(bound_, issue_.get());
   try {
+    run_beside(beside);
+    machine_.set_blocking(true);
     run_passes(hook, report, iterations_ms, bare_passes);
   } catch (const Interrupted&) {
     stop_->interrupt();
@@ -58,7 +65,7 @@ std::size_t Measurement::profile(RankReport& report) {
     report.host_overhead_ns_per_operator = overhead.ns_per_operator;
     report.host_overhead_resolution_ns = overhead.resolution_ns;
   }
-  report_operator_times(bound_, hook.calls(), iterations_ms, report);
+  report_operator_times(bound_, hook.calls(), iterations_ms, beside.times(), report);
   std::vector<std::vector<double>> device_ms;
   if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
     device_ms = time_on_device(report);
@@ -74,6 +81,45 @@ std::size_t Measurement::profile(RankReport& report) {
     }
   }
   return iterations_ms.size();
+}
+
+/// Where ranks communicate, and one thread issues all operators.
+void Measurement::run_beside(OverlapHook& hook) {
+  const bool has_own_threads = stop_->any_rank(own_threads_ != nullptr);
+  if (job_.world_size() == 1 || has_own_threads) {
+    return;
+  }
+  for (int pass = 0; pass < kOverlapPasses; ++pass) {
+    timed([&] {
+      hook.begin_pass();
+      run_with(hook);
+    });
+  }
+}
+
+/// A first step warms the profiler up. Nothing where a signal has ended the measurement.
+std::string Measurement::profiled_step(int rank) {
+  ProfiledHook hook(bound_, rank, job_.world_size(), issue_.get());
+  StepProfiler profiler(options_.device);
+  static_cast<void>(stop_->any_rank(false));
+  try {
+    for (int step = 0; step < 2 && !stop_->is_interrupted(); ++step) {
+      timed([&] {
+        if (step > 0) {
+          hook.begin_step();
+        }
+        run_with(hook);
+        finish_iteration(options_.device);
+        hook.end_step();
+      });
+    }
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+  }
+  if (stop_->is_interrupted()) {
+    return {};
+  }
+  return profiler.end(hook, rank, job_.world_size(), options_.asked.trace);
 }
 
 /// Of a device the host's counters tell nothing; a signal leaves the counts out.

@@ -263,7 +263,7 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
 
 void Machine::join(BoundComm& comm) {
   if (comm.open.work != nullptr) {
-    communicator_.wait(std::move(comm.open.work));
+    comm.ended = communicator_.wait(std::move(comm.open.work));
     complete(comm.open);
   }
   UNDERSTUDY_ASSERT(comm.open.inputs.empty() && comm.open.outputs.empty());  // its turn has come

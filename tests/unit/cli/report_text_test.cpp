@@ -246,6 +246,7 @@ std::vector<FieldPlace> field_places() {
   add("memory", et_schema::kMemoryCounts);
   add("measurement", et_schema::kMeasurementCounts);
   add("original", et_schema::kOriginalFigures);
+  add("communication", et_schema::kCommunicationFigures);
   add("", et_schema::kOverheadFigures);
   add("", et_schema::kStartFigures);
   return places;

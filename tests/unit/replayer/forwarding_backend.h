@@ -25,7 +25,9 @@ class ForwardingBackend : public backends::Backend {
   std::unique_ptr<backends::Work> start(const backends::Call& call) override {
     return inner_->start(call);
   }
-  void wait(std::unique_ptr<backends::Work> work) override { inner_->wait(std::move(work)); }
+  backends::Ended wait(std::unique_ptr<backends::Work> work) override {
+    return inner_->wait(std::move(work));
+  }
   void run(const backends::Call& call) override { inner_->run(call); }
   std::vector<std::string> all_gather_text(const std::string& text) override {
     return inner_->all_gather_text(text);

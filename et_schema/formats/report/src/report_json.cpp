@@ -81,6 +81,15 @@ void members(auto& json, SameAs<CollectiveTime> auto& row) {
   json("moving_us", row.moving_us);
   json("waiting_us", row.waiting_us);
   json("moving_samples_us", row.moving_samples_us, kNullIsNan);
+  json.unless(std::nullopt, "exposed_us", row.exposed_us);
+  json.unless(std::nullopt, "in_flight_us", row.in_flight_us);
+  json.unless(std::nullopt, "arrival_us", row.arrival_us);
+  json.unless(std::nullopt, "arrival_spread_us", row.arrival_spread_us);
+  json.unless(std::nullopt, "last_rank", row.last_rank);
+}
+
+void members(auto& json, SameAs<CommunicationUse> auto& communication) {
+  rows(json, communication, kCommunicationFigures);
 }
 
 void members(auto& json, SameAs<ValueFinding> auto& finding) {
@@ -215,6 +224,7 @@ static void figure_members(auto& json, auto& figures) {
   json("value_findings", figures.value_findings);
   json("operators", figures.operators);
   json("collectives", figures.collectives);
+  json.unless(CommunicationUse(), "communication", figures.communication);
   rows(json, figures, kStartFigures);
 }
 

@@ -237,6 +237,33 @@ TEST_P(Waiting, IsNotInTheCallOfTheRankThatCameLast) {
   EXPECT_EQ(row.median_us, 1010);
 }
 
+// Rank r starts it 10 us after rank r - 1, and the host of rank 0 waits longest.
+TEST_P(Waiting, ArrivalsAreComparedWhereEachRankTellsIts) {
+  const auto size = static_cast<std::size_t>(GetParam());
+  std::vector<RankReport> ranks = calls("allreduce", {size, std::vector<double>{5}});
+  for (RankReport& rank : ranks) {
+    CollectiveTime& row = rank.collectives[0];
+    row.arrival_us = 100 + 10 * rank.rank;
+    row.exposed_us = 50 - rank.rank;
+    row.in_flight_us = 60 + rank.rank;
+    rank.communication = {0.050 - 0.001 * rank.rank, 0.060, 0.25 + 0.01 * rank.rank};
+  }
+  const Report report = merge(ranks, {}, {});
+  const CollectiveTime& row = report.total.collectives[0];
+  EXPECT_EQ(row.arrival_spread_us, 10 * (GetParam() - 1));
+  EXPECT_EQ(row.last_rank, GetParam() - 1);
+  EXPECT_FALSE(row.arrival_us);
+  EXPECT_EQ(row.exposed_us, 50);
+  EXPECT_EQ(row.in_flight_us, 60 + GetParam() - 1);
+  EXPECT_EQ(report.total.communication, (CommunicationUse{0.050, 0.060, 0.25}));
+  const Report read = parse_report(to_json(report), "report");
+  EXPECT_EQ(read.total.communication, report.total.communication);
+  EXPECT_EQ(read.total.collectives[0].last_rank, row.last_rank);
+  EXPECT_EQ(read.ranks[1].collectives[0].arrival_us, 110);
+  ranks[0].collectives[0].arrival_us = std::nullopt;
+  EXPECT_FALSE(merge(ranks, {}, {}).total.collectives[0].last_rank);
+}
+
 TEST_P(Waiting, IsTheLatestOfEachCall) {
   // In each pass another rank is the last.
   const auto ranks = static_cast<std::size_t>(GetParam());

@@ -387,10 +387,9 @@ TEST_F(PaceTest, AFailureOnAnotherThreadEndsTheIteration) {
 /// Whose communications wait for a rank that never comes.
 class StuckBackend : public ForwardingBackend {
  public:
-  void wait(std::unique_ptr<backends::Work> work) override {
+  backends::Ended wait(std::unique_ptr<backends::Work> work) override {
     if (!stuck) {
-      ForwardingBackend::wait(std::move(work));
-      return;
+      return ForwardingBackend::wait(std::move(work));
     }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::minutes(1), [this] { return interrupted; });

@@ -103,9 +103,9 @@ TEST_F(RunTest, ASendThatIsKeptApartReadsWhatItsTensorHeldThen) {
       started = call;
       return ForwardingBackend::start(call);
     }
-    void wait(std::unique_ptr<backends::Work> work) override {
+    backends::Ended wait(std::unique_ptr<backends::Work> work) override {
       read.push_back(*static_cast<const float*>(started.inputs[0].data));
-      ForwardingBackend::wait(std::move(work));
+      return ForwardingBackend::wait(std::move(work));
     }
     backends::Call started;
     std::vector<float> read;

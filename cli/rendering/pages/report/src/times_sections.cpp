@@ -170,15 +170,33 @@ Section operators_section(const ReportData& data) {
 }
 
 Section collectives_section(const ReportData& data) {
+  std::vector<Column> columns = {
+      texts("collective", "name"),
+      texts("group"),
+      counts("ranks", "group_size"),
+      counts("calls", "count"),
+      byte_counts("bytes"),
+      figures("median µs", "median_us"),
+      figures("moving µs", "moving_us", 1, "what the call took on its last rank"),
+      figures("waiting µs", "waiting_us", 1, "for the last rank"),
+      figures("algbw GB/s", "algbw_gb_per_s"),
+      figures("busbw GB/s", "busbw_gb_per_s")};
+  Facts facts;
+  if (data.report.total.communication.in_flight_ms) {
+    const std::vector<Column> beside = {
+        figures("exposed µs", "exposed_us", 1, "that the host waited for, beside operators"),
+        figures("in flight µs", "in_flight_us", 1, "from start to end, beside operators"),
+        figures("spread µs", "arrival_spread_us", 1, "from the first rank's start to the last's"),
+        counts("last rank", "last_rank")};
+    columns.insert(columns.end(), beside.begin(), beside.end());
+    add_rows(facts, data.json, "/communication", et_schema::kCommunicationFigures,
+             CellKind::kFigure);
+  }
   Table table =
       table_at(data.json, "/collectives",
                "Collectives, an iteration; bytes of one call, bandwidths as in nccl-tests",
-               {texts("collective", "name"), texts("group"), counts("ranks", "group_size"),
-                counts("calls", "count"), byte_counts("bytes"), figures("median µs", "median_us"),
-                figures("moving µs", "moving_us", 1, "what the call took on its last rank"),
-                figures("waiting µs", "waiting_us", 1, "for the last rank"),
-                figures("algbw GB/s", "algbw_gb_per_s"), figures("busbw GB/s", "busbw_gb_per_s")});
-  return {"collectives", "Collectives", {table, warnings_of(data.report, "collectives")}};
+               std::move(columns));
+  return {"collectives", "Collectives", {table, facts, warnings_of(data.report, "collectives")}};
 }
 
 Section ranks_section(const ReportData& data) {

@@ -102,6 +102,21 @@ struct CollectiveTime {
   std::optional<double> moving_us = {};
   std::optional<double> waiting_us = {};
   std::vector<double> moving_samples_us = {};  ///< in the order of samples_us
+  // Of iterations in which calls run beside operators, as they were recorded, the medians:
+  std::optional<double> exposed_us = {};    ///< time of the host in its start and its wait
+  std::optional<double> in_flight_us = {};  ///< from its start to its end
+  std::optional<double> arrival_us = {};    ///< of a rank: from the iteration's begin to its start
+  /// Of a job: between the first and the last rank's arrival, and which that is.
+  std::optional<double> arrival_spread_us = {};
+  std::optional<int> last_rank = {};
+};
+
+/// What communication costs an iteration in which it runs beside operators.
+struct CommunicationUse {
+  std::optional<double> exposed_ms;     ///< the host's time in starts and waits
+  std::optional<double> in_flight_ms;   ///< calls from their start to their end, in sum
+  std::optional<double> overlap_share;  ///< of that, beside something else
+  bool operator==(const CommunicationUse&) const = default;
 };
 
 /// How operators were issued in the measured iterations, and how well that was kept.
@@ -191,6 +206,7 @@ struct RunFigures {
   std::map<std::string, std::uint64_t> losses;
   std::vector<OperatorTime> operators;  ///< by falling time
   std::vector<CollectiveTime> collectives;
+  CommunicationUse communication;
   std::optional<double> startup_ms;  ///< from the program's start to the first iteration
   std::optional<double> first_iteration_ms;
 };

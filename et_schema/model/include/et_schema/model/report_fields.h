@@ -157,6 +157,15 @@ inline constexpr std::array<FigureRow<OriginalStep>, 3> kOriginalFigures = {{
     {"unprofiled_ms", &OriginalStep::unprofiled_ms, OverRanks::kLargest, "the unprofiled step"},
 }};
 
+inline constexpr std::array<FigureRow<CommunicationUse>, 3> kCommunicationFigures = {{
+    {"exposed_ms", &CommunicationUse::exposed_ms, OverRanks::kLargest,
+     "communication that the host waited for, an iteration"},
+    {"in_flight_ms", &CommunicationUse::in_flight_ms, OverRanks::kLargest,
+     "communication from start to end, calls in sum"},
+    {"overlap_share", &CommunicationUse::overlap_share, OverRanks::kSmallest,
+     "share of that beside operators"},
+}};
+
 inline constexpr std::array<FigureRow<RunFigures>, 2> kOverheadFigures = {{
     {"host_overhead_ns_per_operator", &RunFigures::host_overhead_ns_per_operator,
      OverRanks::kLargest, "replayer overhead per operator, above a bare loop of the same calls"},

@@ -98,6 +98,7 @@ struct BoundComm {
   std::string group_name;
   int group_size = 1;
   OpenComm open;
+  backends::Ended ended;  ///< the last call that was waited for
   // Used if communications complete one at a time:
   bool is_due = false;     ///< it has started, and its turn has not come
   double others_s = 0;     ///< time of its start step that other communications' turns took

@@ -22,6 +22,7 @@ struct RankRun {
   std::map<std::string, std::string> settings;
   std::vector<et_schema::InstructionTime>
       instruction_times;  ///< with ReplayOptions::operator_times
+  std::string trace;      ///< Kineto's profile, with ReplayOptions::trace
   std::string checksums;  ///< with ReplayOptions::checksums
 };
 

@@ -27,6 +27,7 @@ namespace understudy::replayer {
 class GapScale;
 class GpuObservation;
 class IssueHook;
+class OverlapHook;
 class OwnThreads;
 class ProfileHook;
 class StopRule;
@@ -51,6 +52,8 @@ class Measurement {
 
   /// Fills the measured parts of the report.
   void run(et_schema::RankReport& report);
+  /// After run(): Kineto's profile of a step, as JSON. All ranks call it together.
+  [[nodiscard]] std::string profiled_step(int rank);
   /// After run(), where they were asked for: times of single instructions.
   [[nodiscard]] std::vector<et_schema::InstructionTime> take_instruction_times() {
     return std::move(instruction_times_);
@@ -59,6 +62,13 @@ class Measurement {
  private:
   /// Runs `iteration`; what an operator throws becomes an Error that names it.
   void guarded(const std::function<void()>& iteration);
+  /// One iteration with a hook.
+  template <typename Hook>
+  void run_with(Hook& hook) {
+    guarded([&] { machine_.run(bound_, hook); });
+    end_streams();
+  }
+  void end_streams();
   /// Milliseconds that `run` takes as one iteration; what prepares it lies outside.
   template <typename Run>
   double timed(Run&& run);
@@ -91,6 +101,7 @@ class Measurement {
   [[nodiscard]] std::size_t profile(et_schema::RankReport& report);
   void run_passes(ProfileHook& hook, et_schema::RankReport& report,
                   std::vector<double>& iterations_ms, std::size_t& bare_passes);
+  void run_beside(OverlapHook& hook);
   double profile_once(ProfileHook& hook, bool bare);
   [[nodiscard]] std::size_t most_of_ranks(std::size_t mine);
   void tell(Phase phase, std::size_t done = 0, std::optional<std::size_t> total = {},

@@ -126,7 +126,10 @@ struct ReplayOptions {
   et_schema::AllowedOperators library_operators;  ///< of libraries that the user had loaded
   Sandbox sandbox = Sandbox::kOff;                ///< for good: the program's default is kAuto
   std::vector<std::string> outputs;               ///< files that are written once it is closed
-  bool checksums = false;                         ///< of what operators give in a first iteration
+  /// A step under LibTorch's profiler, after all that is measured: a file, among the outputs, that
+  /// its profile goes through; empty: none.
+  std::string trace;
+  bool checksums = false;  ///< of what operators give in a first iteration
   Monitor monitor;
   /// When the program started, for startup_ms.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <ATen/record_function.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hooks.h"
+#include "replayer/bind/bound.h"
+
+namespace understudy::replayer {
+
+/// Tells LibTorch's profiler what it does not see by itself: steps, and communications as
+/// torch.distributed records them.
+class ProfiledHook : public NoHook {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// A communication from its start to its end.
+  struct Span {
+    std::string name;
+    Clock::time_point begin;
+    Clock::time_point end;
+  };
+
+  /// `issue`: what paces and slows the operators down, or null.
+  ProfiledHook(const BoundProgram& bound, int rank, int world_size, IssueHook* issue)
+      : bound_(bound),
+        rank_(rank),
+        world_size_(world_size),
+        issue_(issue),
+        starts_(bound.comms.size()) {}
+
+  /// The step that is told; what was before it warmed the profiler up.
+  void begin_step();
+  void end_step() { step_.reset(); }
+  void built(const Step& step);
+  void called(const Step& step, const torch::jit::Stack& stack);
+
+  /// When the step began.
+  [[nodiscard]] Clock::time_point begin() const { return begin_; }
+  [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
+
+ private:
+  void record(const Step& step);
+
+  const BoundProgram& bound_;
+  int rank_;
+  int world_size_;
+  IssueHook* issue_;
+  Clock::time_point begin_;
+  std::vector<Clock::time_point> starts_;  ///< by communication
+  std::vector<Span> spans_;
+  std::optional<at::RecordFunction> step_;
+  std::optional<c10::DebugInfoGuard> debug_info_;
+  std::optional<at::RecordFunction> record_;
+};
+
+/// LibTorch's profiler, from its construction on.
+class StepProfiler {
+ public:
+  explicit StepProfiler(c10::Device device);
+  StepProfiler(const StepProfiler&) = delete;
+  StepProfiler& operator=(const StepProfiler&) = delete;
+  ~StepProfiler();
+
+  /// Ends it: its Kineto profile as JSON, with the hook's spans as a thread of their own and the
+  /// rank. It goes by way of the file `path`, which is removed. Throws Error (failed) where Kineto
+  /// wrote nothing.
+  [[nodiscard]] std::string end(const ProfiledHook& hook, int rank, int world_size,
+                                const std::string& path);
+
+ private:
+  bool is_on_ = false;
+};
+
+}  // namespace understudy::replayer
