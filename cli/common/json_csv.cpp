@@ -9,11 +9,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What names an element: `name`, or in a fleet's documents its `job`; nothing where it has
+/// neither.
+Json::const_iterator name_in(const Json& element) {
+  const auto name = element.find("name");
+  return name != element.end() ? name : element.find("job");
+}
+
 /// The texts of an element beside its name.
 std::string detail_of(const Json& element) {
   std::string detail;
-  for (const auto& [key, value] : element.items()) {
-    if (value.is_string() && key != "name" && !value.get_ref<const std::string&>().empty()) {
+  const auto name = name_in(element);
+  for (auto member = element.begin(); member != element.end(); ++member) {
+    const Json& value = *member;
+    if (value.is_string() && member != name && !value.get_ref<const std::string&>().empty()) {
       detail += (detail.empty() ? "" : ", ") + value.get<std::string>();
     }
   }
@@ -57,7 +66,7 @@ class Flattener {
   }
 
   void add_element(JsonFigure place, const Json& element) {
-    const auto name = element.find("name");
+    const auto name = name_in(element);
     if (name != element.end() && name->is_string()) {
       place.name = name->get<std::string>();
     }
