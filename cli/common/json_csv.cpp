@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/table.h"
+#include "et_schema/support/quote.h"
 
 namespace understudy::cli {
 namespace {
@@ -122,20 +122,15 @@ std::vector<JsonFigure> figures_of(const Json& document) {
 }
 
 std::string json_to_csv(const Json& document) {
-  TextTable table({{"rank"}, {"section"}, {"name"}, {"detail"}, {"metric"}, {"value"}});
-  for (JsonFigure& figure : figures_of(document)) {
-    table.add({std::move(figure.rank), std::move(figure.section), std::move(figure.name),
-               std::move(figure.detail), std::move(figure.metric), std::move(figure.value)});
+  std::string csv = "rank,section,name,detail,metric,value\n";
+  for (const JsonFigure& figure : figures_of(document)) {
+    for (const std::string* const cell :
+         {&figure.rank, &figure.section, &figure.name, &figure.detail, &figure.metric}) {
+      csv += et_schema::csv_cell(*cell) + ",";
+    }
+    csv += et_schema::csv_cell(figure.value) + "\n";
   }
-  return table.to_csv();
-}
-
-std::string as_asked(Format format, const Json& document, const std::function<std::string()>& text,
-                     int indent) {
-  if (format == Format::kJson) {
-    return document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
-  return format == Format::kCsv ? json_to_csv(document) : text();
+  return csv;
 }
 
 }  // namespace understudy::cli
