@@ -2,18 +2,27 @@
 
 #include <utility>
 
-#include "common/table.h"
+#include "et_schema/support/quote.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What names an element: `name`, or in a fleet's documents its `job`; nothing where it has
+/// neither.
+Json::const_iterator name_in(const Json& element) {
+  const auto name = element.find("name");
+  return name != element.end() ? name : element.find("job");
+}
+
 /// The texts of an element beside its name.
 std::string detail_of(const Json& element) {
   std::string detail;
-  for (const auto& [key, value] : element.items()) {
-    if (value.is_string() && key != "name" && !value.get_ref<const std::string&>().empty()) {
+  const auto name = name_in(element);
+  for (auto member = element.begin(); member != element.end(); ++member) {
+    const Json& value = *member;
+    if (value.is_string() && member != name && !value.get_ref<const std::string&>().empty()) {
       detail += (detail.empty() ? "" : ", ") + value.get<std::string>();
     }
   }
@@ -57,7 +66,7 @@ class Flattener {
   }
 
   void add_element(JsonFigure place, const Json& element) {
-    const auto name = element.find("name");
+    const auto name = name_in(element);
     if (name != element.end() && name->is_string()) {
       place.name = name->get<std::string>();
     }
@@ -113,20 +122,15 @@ std::vector<JsonFigure> figures_of(const Json& document) {
 }
 
 std::string json_to_csv(const Json& document) {
-  TextTable table({{"rank"}, {"section"}, {"name"}, {"detail"}, {"metric"}, {"value"}});
-  for (JsonFigure& figure : figures_of(document)) {
-    table.add({std::move(figure.rank), std::move(figure.section), std::move(figure.name),
-               std::move(figure.detail), std::move(figure.metric), std::move(figure.value)});
+  std::string csv = "rank,section,name,detail,metric,value\n";
+  for (const JsonFigure& figure : figures_of(document)) {
+    for (const std::string* const cell :
+         {&figure.rank, &figure.section, &figure.name, &figure.detail, &figure.metric}) {
+      csv += et_schema::csv_cell(*cell) + ",";
+    }
+    csv += et_schema::csv_cell(figure.value) + "\n";
   }
-  return table.to_csv();
-}
-
-std::string as_asked(Format format, const Json& document, const std::function<std::string()>& text,
-                     int indent) {
-  if (format == Format::kJson) {
-    return document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-  }
-  return format == Format::kCsv ? json_to_csv(document) : text();
+  return csv;
 }
 
 }  // namespace understudy::cli

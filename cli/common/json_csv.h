@@ -1,11 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include "common/format.h"
 
 namespace understudy::cli {
 
@@ -30,10 +27,5 @@ struct JsonFigure {
 /// They as one long table, `rank,section,name,detail,metric,value`: so no figure of the JSON can be
 /// missing from it.
 [[nodiscard]] std::string json_to_csv(const nlohmann::ordered_json& document);
-
-/// A result in the format asked for: its text, its JSON in lines (of `indent` blanks; -1: one
-/// line), or the figures of the JSON as csv. There is no page of it.
-[[nodiscard]] std::string as_asked(Format format, const nlohmann::ordered_json& document,
-                                   const std::function<std::string()>& text, int indent = -1);
 
 }  // namespace understudy::cli

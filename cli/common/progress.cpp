@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "common/table.h"
+#include "common/figures.h"
 #include "et_schema/support/control_characters.h"
 
 namespace understudy::cli {

@@ -17,15 +17,6 @@
 namespace understudy::cli {
 namespace {
 
-std::string rendered(const CompareArguments& arguments, const comparer::Comparison& comparison,
-                     const ComparedRuns& runs) {
-  return arguments.format == Format::kCsv
-             ? pages::comparison_csv(comparison, runs.a, runs.b, runs.devices)
-             : pages::written(
-                   pages::comparison_page(comparison, runs.a, runs.b, arguments.top, runs.devices),
-                   arguments.format);
-}
-
 bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {
   return std::ranges::any_of(comparison.rows, [&](const comparer::Row& row) {
     const bool is_slower = row.verdict == comparer::Verdict::kSlower;
@@ -53,7 +44,9 @@ int compare(const CompareArguments& arguments) {
   progress.show("comparing");
   const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, arguments.options);
   progress.clear();
-  const std::string text = rendered(arguments, comparison, runs);
+  const std::string text = pages::written(
+      pages::comparison_page(comparison, runs.a, runs.b, arguments.top, runs.devices),
+      arguments.format);
   if (arguments.output.empty()) {
     print_output(text);
   } else {

@@ -17,6 +17,7 @@
 #include "et_schema/support/file_name.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/statistics.h"
+#include "et_schema/support/stretches.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/work.h"
 
@@ -160,48 +161,34 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile) {
   return calls;
 }
 
-struct Span {
-  std::int64_t begin_ns, end_ns;
-};
-
-Span span_of(const KinetoEvent& event) {
+et_schema::Stretch stretch_of(const KinetoEvent& event) {
   return {event.ts_ns, event.ts_ns + std::max<std::int64_t>(event.dur_ns, 0)};
 }
 
-double covered_ns(std::vector<Span> spans) {
-  std::ranges::sort(spans, {}, &Span::begin_ns);
-  double ns = 0;
-  std::int64_t end_ns = spans.empty() ? 0 : spans.front().begin_ns;
-  for (const Span& span : spans) {
-    ns += static_cast<double>(std::max(span.end_ns, end_ns) - std::max(span.begin_ns, end_ns));
-    end_ns = std::max(end_ns, span.end_ns);
-  }
-  return ns;
-}
-
 void set_times(const Profile& profile, ProfiledDevice& device) {
-  std::vector<Span> steps;
-  std::vector<Span> work;
-  std::vector<Span> all;
+  et_schema::Stretches steps;
+  et_schema::Stretches work;
+  et_schema::Stretches all;
   std::set<std::string_view> names;
   for (const KinetoEvent& event : profile.events) {
     if (event.category == KinetoCategory::kUserAnnotation &&
         event.name.starts_with("ProfilerStep#")) {
-      steps.push_back(span_of(event));
+      steps.push_back(stretch_of(event));
       names.insert(event.name);
     } else if (is_device_work(event)) {
-      work.push_back(span_of(event));
-      all.push_back(span_of(event));
+      work.push_back(stretch_of(event));
+      all.push_back(stretch_of(event));
     } else if (event.category == KinetoCategory::kCpuOp) {
-      all.push_back(span_of(event));
+      all.push_back(stretch_of(event));
     }
   }
   device.steps = std::max<std::uint64_t>(names.size(), 1);
-  const std::vector<Span>& marks = steps.empty() ? all : steps;
-  const auto begin_ns = std::ranges::min_element(marks, {}, &Span::begin_ns)->begin_ns;
-  const auto end_ns = std::ranges::max_element(marks, {}, &Span::end_ns)->end_ns;
+  const et_schema::Stretches& marks = steps.empty() ? all : steps;
+  const auto begin_ns =
+      std::ranges::min_element(marks, {}, &et_schema::Stretch::start_ns)->start_ns;
+  const auto end_ns = std::ranges::max_element(marks, {}, &et_schema::Stretch::end_ns)->end_ns;
   device.host_ns = static_cast<double>(end_ns - begin_ns);
-  device.busy_ns = covered_ns(std::move(work));
+  device.busy_ns = static_cast<double>(total_ns(et_schema::merged_stretches(std::move(work))));
 }
 
 /// The name of the device that most of the work ran on.

@@ -123,4 +123,19 @@ std::vector<Candidate> candidates(fleet::Connection& connection, const std::stri
   return list;
 }
 
+std::vector<fleet::Selection> usual_subsets(fleet::Connection& connection) {
+  // Ratios of platforms are checked by `fleet select`; these say how far the choice is from the
+  // fleet.
+  constexpr std::size_t kRandomSubsets = 20;
+  const std::vector<Candidate> all = candidates(connection, "");
+  std::vector<fleet::Selection> subsets;
+  for (const std::size_t budget : {5UL, 10UL, 20UL}) {
+    if (budget < all.size()) {
+      subsets.push_back(
+          fleet::select_jobs(all, {.most_jobs = budget, .random_subsets = kRandomSubsets}));
+    }
+  }
+  return subsets;
+}
+
 }  // namespace understudy::cli

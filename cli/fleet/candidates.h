@@ -17,4 +17,7 @@ namespace understudy::cli {
 [[nodiscard]] std::vector<fleet::Candidate> candidates(fleet::Connection& connection,
                                                        const std::string& time_on);
 
+/// The few that stand for all, of some sizes; none for a fleet that is as small.
+[[nodiscard]] std::vector<fleet::Selection> usual_subsets(fleet::Connection& connection);
+
 }  // namespace understudy::cli

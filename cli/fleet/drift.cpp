@@ -6,10 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/run_main.h"
-#include "common/table.h"
 #include "et_schema/support/error.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
@@ -17,11 +15,14 @@
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using pages::CellKind;
+using pages::figures, pages::table_at, pages::texts;
 
 struct DriftArguments {
   std::string url;
@@ -51,7 +52,7 @@ DriftArguments read_drift_arguments(int argc, char** argv) {
       ->expected(2)
       ->type_name("JOB JOB");
   app->add_flag("--all", arguments.all, "Also show jobs that did not drift");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, true);
   add_quiet_option(*app, arguments.quiet, "no text, only the exit status");
   parse_arguments(*app, argc, argv);
   return arguments;
@@ -118,6 +119,7 @@ Json json_of(const std::vector<DriftRow>& rows, double above) {
                     {"to", row.to},
                     {"distance", row.drift.distance},
                     {"drifted", row.drift.distance > above},
+                    {"text", fleet::sentence_of(row.drift)},
                     {"moves", std::move(moves)}});
   }
   return {{"format", "understudy-fleet-drift"},
@@ -126,15 +128,18 @@ Json json_of(const std::vector<DriftRow>& rows, double above) {
           {"jobs", std::move(list)}};
 }
 
-std::string text_of(const std::vector<DriftRow>& rows, std::size_t all) {
-  if (rows.empty()) {
-    return fmt::format("{} jobs, none moved\n", all);
-  }
-  TextTable table({{"job"}, {"distance", Alignment::kRight}, {"what moved"}});
-  for (const DriftRow& row : rows) {
-    table.add({row.job, fmt::format("{:.3f}", row.drift.distance), fleet::sentence_of(row.drift)});
-  }
-  return table.to_text();
+pages::Page drift_page(const std::vector<DriftRow>& rows, std::size_t all, double above) {
+  const Json document = json_of(rows, above);
+  pages::Page page;
+  page.title = fmt::format("{} job{}, {}", all, all == 1 ? "" : "s",
+                           rows.empty() ? "none moved" : fmt::format("{} shown", rows.size()));
+  page.sections = {{"drift",
+                    "How far work has drifted, from 0 to 1",
+                    {table_at(document, "/jobs", "How far work has drifted, from 0 to 1",
+                              {texts("job"), figures("distance"), texts("drifted"),
+                               texts("what moved", "text")})}}};
+  set_data(page, document, "drift.json", 1);
+  return page;
 }
 
 }  // namespace
@@ -157,9 +162,9 @@ int fleet_drift(int argc, char** argv) {
   }
   std::ranges::stable_sort(rows, std::ranges::greater(),
                            [](const DriftRow& row) { return row.drift.distance; });
-  print_output(as_asked(
-      arguments.format, json_of(rows, arguments.above),
-      [&] { return arguments.quiet ? std::string() : text_of(rows, all); }, 1));
+  if (!arguments.quiet || arguments.format != Format::kText) {
+    print_output(pages::written(drift_page(rows, all, arguments.above), arguments.format));
+  }
   const bool has_drifted = std::ranges::any_of(
       rows, [&](const DriftRow& row) { return row.drift.distance > arguments.above; });
   return has_drifted ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;

@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "common/figures.h"
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/run_main.h"
-#include "common/table.h"
 #include "et_schema/support/error.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"

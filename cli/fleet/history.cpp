@@ -4,23 +4,26 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/run_main.h"
-#include "common/table.h"
 #include "et_schema/support/error.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
+#include "fleet/night.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 #include "fleet/records/results.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using pages::CellKind;
+using pages::counts, pages::figures, pages::ids, pages::percents, pages::table_at, pages::texts,
+    pages::verdicts;
 
 struct HistoryArguments {
   std::string url;
@@ -46,66 +49,35 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
   app->add_option("--last", arguments.last, "Number of nights or results")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, true);
   parse_arguments(*app, argc, argv);
   return arguments;
 }
 
-// ---- nights
-
-std::string_view word_of(std::string_view key) {
-  return key == "change_points"  ? "turned"
-         : key == "unjudged"     ? "not judged"
-         : key == "still_broken" ? "still broken"
-                                 : key;
-}
-
-std::string changes_of(const Json& summary) {
-  std::string text;
-  for (const char* key : {"broken", "slower", "still_broken", "faster", "recovered", "changed",
-                          "drifted", "change_points", "unjudged"}) {
-    std::size_t count = summary.value(key, Json::array()).size();
-    if (std::string_view(key) == "changed") {  // what drifted changed, too: it is told as that
-      count -= std::min(count, summary.value("drifted", Json::array()).size());
-    }
-    if (count > 0) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word_of(key));
-    }
-  }
-  return text.empty() ? "no alarms" : text;
-}
-
-TextTable nights_table(const std::vector<fleet::Night>& nights) {
-  TextTable table({{"night", Alignment::kRight},
-                   {"opened"},
-                   {"closed"},
-                   {"jobs", Alignment::kRight},
-                   {"made", Alignment::kRight},
-                   {"replayed", Alignment::kRight},
-                   {"what"}});
-  for (const fleet::Night& night : nights) {
-    const Json summary = night.summary.empty() ? Json() : Json::parse(night.summary);
-    const bool is_open = summary.is_null();
-    table.add({std::to_string(night.id), night.opened_utc, night.closed_utc,
-               std::to_string(night.jobs),
-               is_open ? "" : std::to_string(summary.at("made").get<int>()),
-               is_open ? "" : std::to_string(summary.at("replayed").get<int>()),
-               is_open ? "open" : changes_of(summary)});
-  }
-  return table;
-}
-
-std::string nights_json(const std::vector<fleet::Night>& nights) {
+pages::Page nights_page(const std::vector<fleet::Night>& nights) {
   Json list = Json::array();
   for (const fleet::Night& night : nights) {
+    const Json summary = night.summary.empty() ? Json() : Json::parse(night.summary);
     list.push_back({{"night", night.id},
                     {"opened_utc", night.opened_utc},
                     {"closed_utc", night.closed_utc.empty() ? Json() : Json(night.closed_utc)},
-                    {"summary", night.summary.empty() ? Json() : Json::parse(night.summary)}});
+                    {"jobs", night.jobs},
+                    {"text", summary.is_null() ? "open" : counts_of_night(summary)},
+                    {"summary", summary}});
   }
-  return Json{{"format", "understudy-fleet-nights"}, {"version", 1}, {"nights", std::move(list)}}
-             .dump(1, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  const Json document = {
+      {"format", "understudy-fleet-nights"}, {"version", 1}, {"nights", std::move(list)}};
+  pages::Page page;
+  page.title = nights.empty() ? "No night yet" : "The fleet's nights";
+  page.sections = {
+      {"nights",
+       "Nights",
+       {table_at(document, "/nights", "Nights, the newest first",
+                 {ids("night"), counts("jobs"), counts("made", "summary/made"),
+                  counts("replayed", "summary/replayed"), texts("opened", "opened_utc"),
+                  texts("closed", "closed_utc"), texts("what", "text")})}}};
+  set_data(page, document, "nights.json", 1);
+  return page;
 }
 
 // ---- one job
@@ -186,7 +158,7 @@ Json job_json(const HistoryArguments& arguments, const std::vector<Chapter>& cha
                        {"series", series_json(chapters[i].series)}});
   }
   Json happened = Json::array();
-  for (const fleet::Event& event : events) {
+  for (const fleet::Event& event : fleet::told_once(events)) {
     happened.push_back({{"night", event.night},
                         {"kind", event.kind},
                         {"platform", event.platform},
@@ -214,48 +186,48 @@ std::string sparkline(const std::vector<fleet::Result>& results) {
   return text;
 }
 
-std::string series_text(const std::vector<Series>& all) {
-  std::string text;
-  for (const Series& one : all) {
-    text += fmt::format("\n{}  {}\n", one.platform, sparkline(one.results));
-    TextTable table({{"night", Alignment::kRight},
-                     {"date"},
-                     {"median ms", Alignment::kRight},
-                     {"95 % interval", Alignment::kRight},
-                     {"environment", Alignment::kRight}});
-    for (const fleet::Result& result : one.results) {
-      table.add({std::to_string(result.night), result.date_utc,
-                 fmt::format("{:.3f}", result.median_ms),
-                 std::isfinite(result.low_ms)
-                     ? fmt::format("{:.3f} to {:.3f}", result.low_ms, result.high_ms)
-                     : "",
-                 std::to_string(result.environment)});
-    }
-    text += table.to_text();
+/// A table for each series, above it what stands for its course.
+pages::Section chapter_section(const Json& document, const std::vector<Chapter>& chapters,
+                               std::size_t place) {
+  const Chapter& chapter = chapters[place];
+  const std::string before = place == 0 ? ""
+                                        : fmt::format("  before night {}: benchmark {}",
+                                                      chapter.until_night, chapter.hash);
+  const std::string at = place == 0 ? "" : fmt::format("/earlier/{}", place - 1);
+  pages::Section section{
+      fmt::format("chapter-{}", place), place == 0 ? "Now" : "Results" + before, {}};
+  for (std::size_t i = 0; i < chapter.series.size(); ++i) {
+    section.blocks.emplace_back(
+        table_at(document, fmt::format("{}/series/{}/results", at, i),
+                 fmt::format("{}  {}{}", chapter.series[i].platform,
+                             sparkline(chapter.series[i].results), before),
+                 {ids("night"), figures("median ms", "median_ms"),
+                  figures("from", "low_ms", 1, "95 % interval"),
+                  figures("to", "high_ms", 1, "95 % interval"), percents("coverage"),
+                  ids("environment"), texts("date", "date_utc")}));
   }
-  return all.empty() ? "No results\n" : text;
+  if (chapter.series.empty()) {
+    section.blocks.emplace_back(pages::Notes{{"No results"}});
+  }
+  return section;
 }
 
-std::string job_text(const HistoryArguments& arguments, const std::vector<Chapter>& chapters,
+pages::Page job_page(const HistoryArguments& arguments, const std::vector<Chapter>& chapters,
                      const std::vector<fleet::Event>& events) {
-  const Chapter& now = chapters.front();
-  std::string text =
-      fmt::format("{}: benchmark {}\n", arguments.job, now.hash.empty() ? "none" : now.hash);
-  text += series_text(now.series);
-  for (std::size_t i = 1; i < chapters.size(); ++i) {
-    text +=
-        fmt::format("\nBefore night {}: benchmark {}\n", chapters[i].until_night, chapters[i].hash);
-    text += series_text(chapters[i].series);
+  const Json document = job_json(arguments, chapters, events);
+  const std::string& hash = chapters.front().hash;
+  pages::Page page;
+  page.title = fmt::format("{}: benchmark {}", arguments.job, hash.empty() ? "none" : hash);
+  for (std::size_t i = 0; i < chapters.size(); ++i) {
+    page.sections.push_back(chapter_section(document, chapters, i));
   }
-  if (!events.empty()) {
-    text += "\nWhat happened\n";
-    for (const fleet::Event& event : fleet::told_once(events)) {
-      text += fmt::format("  night {}{}: {}: {}\n", event.night,
-                          event.platform.empty() ? "" : " on " + event.platform, event.kind,
-                          event.text);
-    }
-  }
-  return text;
+  page.sections.push_back({"events",
+                           "What happened",
+                           {table_at(document, "/events", "What happened",
+                                     {ids("night"), verdicts("what", "kind"), texts("platform"),
+                                      texts("more", "text")})}});
+  set_data(page, document, "history.json", 1);
+  return page;
 }
 
 int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {
@@ -269,9 +241,7 @@ int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {
   const std::string hash = benchmark ? benchmark->benchmark_hash : "";
   const std::vector<fleet::Event> events = fleet::events_of_job(connection, arguments.job);
   const std::vector<Chapter> chapters = chapters_of_job(connection, arguments, hash, events);
-  print_output(as_asked(
-      arguments.format, job_json(arguments, chapters, events),
-      [&] { return job_text(arguments, chapters, events); }, 1));
+  print_output(pages::written(job_page(arguments, chapters, events), arguments.format));
   return kStatusOk;
 }
 
@@ -283,14 +253,8 @@ int fleet_history(int argc, char** argv) {
   if (!arguments.job.empty()) {
     return show_job(*connection, arguments);
   }
-  const std::vector<fleet::Night> nights = fleet::last_nights(*connection, arguments.last);
-  print_output(
-      arguments.format == Format::kCsv
-          ? nights_table(nights).to_csv()
-          : as_asked(
-                arguments.format, nights_json(nights),
-                [&] { return nights.empty() ? "No night yet\n" : nights_table(nights).to_text(); },
-                1));
+  print_output(pages::written(nights_page(fleet::last_nights(*connection, arguments.last)),
+                              arguments.format));
   return kStatusOk;
 }
 

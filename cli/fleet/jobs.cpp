@@ -7,19 +7,20 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/run_main.h"
-#include "common/table.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/failing_replays.h"
 #include "fleet/records/benchmarks.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using pages::CellKind;
+using pages::counts, pages::figures, pages::table_at, pages::texts;
 using Benchmarks = std::map<std::int64_t, fleet::Benchmark>;
 
 /// By benchmark hash: jobs of one hash share their replays.
@@ -73,32 +74,6 @@ std::string state_text(const fleet::Job& job,
   return text;
 }
 
-std::string tags_text(const fleet::Job& job) {
-  std::string text;
-  for (const auto& [name, value] : job.tags) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
-  }
-  return text;
-}
-
-TextTable table_of(const Listing& listing) {
-  TextTable table({{"job"},
-                   {"weight", Alignment::kRight},
-                   {"state"},
-                   {"benchmark"},
-                   {"ranks", Alignment::kRight},
-                   {"bytes", Alignment::kRight},
-                   {"tags"}});
-  for (const fleet::Job& job : listing.jobs) {
-    const fleet::Benchmark* benchmark = benchmark_among(job, listing.benchmarks);
-    table.add({job.name, fmt::format("{:g}", job.weight), state_text(job, listing.failing_of(job)),
-               benchmark == nullptr ? "" : benchmark->benchmark_hash,
-               benchmark == nullptr ? "" : std::to_string(benchmark->world_size),
-               benchmark == nullptr ? "" : std::to_string(benchmark->bytes), tags_text(job)});
-  }
-  return table;
-}
-
 Json json_of(const Listing& listing) {
   Json list = Json::array();
   for (const fleet::Job& job : listing.jobs) {
@@ -116,6 +91,7 @@ Json json_of(const Listing& listing) {
     row["benchmark_hash"] = benchmark == nullptr ? Json() : Json(benchmark->benchmark_hash);
     row["object"] = benchmark == nullptr ? Json() : Json(benchmark->object);
     row["ranks"] = benchmark == nullptr ? Json() : Json(benchmark->world_size);
+    row["bytes"] = benchmark == nullptr ? Json() : Json(benchmark->bytes);
     list.push_back(std::move(row));
   }
   return {{"format", "understudy-fleet-jobs"}, {"version", 1}, {"jobs", std::move(list)}};
@@ -134,7 +110,7 @@ int fleet_jobs(int argc, char** argv) {
                    "  fleet jobs fleet.db --format json\n",
        .failure = "the database failed"});
   add_database_option(*app, url);
-  add_format_option(*app, format);
+  add_format_option(*app, format, true);
   parse_arguments(*app, argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   Listing listing;
@@ -143,13 +119,21 @@ int fleet_jobs(int argc, char** argv) {
     listing.benchmarks.emplace(benchmark.id, std::move(benchmark));
   }
   listing.failing = failing_by_hash(*connection, listing.benchmarks);
-  const auto text = [&] {
-    return listing.jobs.empty() ? fmt::format("No jobs. Add some: fleet add {} TRACES\n",
-                                              fleet::without_password(url))
-                                : table_of(listing).to_text();
-  };
-  print_output(format == Format::kCsv ? table_of(listing).to_csv()
-                                      : as_asked(format, json_of(listing), text, 1));
+  const Json document = json_of(listing);
+  pages::Page page;
+  page.title = "Jobs of the fleet";
+  if (listing.jobs.empty()) {
+    page.verdict =
+        fmt::format("No jobs. Add some: fleet add {} TRACES", fleet::without_password(url));
+  }
+  page.sections = {
+      {"jobs",
+       "Jobs",
+       {table_at(document, "/jobs", "Jobs",
+                 {texts("job"), figures("weight"), counts("ranks"), counts("bytes"),
+                  texts("benchmark", "benchmark_hash"), texts("state"), texts("tags")})}}};
+  set_data(page, document, "jobs.json", 1);
+  print_output(pages::written(page, format));
   return kStatusOk;
 }
 

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "common/figures.h"
-#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/own_program.h"
 #include "common/progress.h"
@@ -14,7 +12,7 @@
 #include "fleet/analysis/change_points.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
-#include "fleet/night_text.h"
+#include "fleet/night.h"
 #include "fleet/nightly/night_run.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
@@ -176,7 +174,7 @@ NightlyArguments read_nightly(int argc, char** argv) {
       ->type_name("PYTHON");
   app->add_option("-o,--output", arguments.output, "Write the summary to this file")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, true);
   parse_arguments(*app, argc, argv);
   if (night.otava.empty()) {
     night.otava = fleet::find_otava(own_program());
@@ -214,11 +212,6 @@ fleet::OnProgress shown_by(Progress& progress) {
   };
 }
 
-std::string rendered(const std::string& summary, Format format) {
-  return as_asked(
-      format, nlohmann::ordered_json::parse(summary), [&] { return night_text(summary); }, 1);
-}
-
 }  // namespace
 
 int fleet_nightly(int argc, char** argv) {
@@ -241,13 +234,15 @@ int fleet_nightly(int argc, char** argv) {
     summary = fleet::run_night(arguments.night, shown_by(progress));
   }
   progress.clear();
-  const std::string text = rendered(summary, arguments.format);
+  const pages::Page page = night_summary_page(summary);
+  const std::string text = pages::written(page, arguments.format);
   if (!arguments.output.empty()) {
     et_schema::write_file_atomically(arguments.output, text);
   } else if (!arguments.quiet) {
     print_output(text);
   }
-  return is_bad_night(summary) ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;
+  return page.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
+                                        : kStatusOk;
 }
 
 int fleet_worker(int argc, char** argv) {

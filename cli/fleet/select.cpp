@@ -8,22 +8,23 @@
 #include <utility>
 
 #include "common/figures.h"
-#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/run_main.h"
-#include "common/table.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "fleet/analysis/selection.h"
 #include "fleet/candidates.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using pages::CellKind;
+using pages::facts_at, pages::figures, pages::ratios, pages::shares, pages::table_at, pages::texts;
 
 constexpr double kSecondsPerMinute = 60;
 
@@ -98,7 +99,7 @@ SelectArguments read_select_arguments(int argc, char** argv) {
       ->capture_default_str();
   app->add_option("-o,--output", arguments.output, "Write the subset to this file (YAML)")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format);
+  add_format_option(*app, arguments.format, true);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   set_budget(arguments);
@@ -157,44 +158,6 @@ std::string share(double value) {
   return fmt::format("{:.2f} %", kPercent * value);
 }
 
-std::string text_of(const fleet::Selection& selection, std::size_t all, std::size_t left_out,
-                    const std::string& time_on) {
-  std::string text = fmt::format("{} of {} jobs, chosen by {}; about {:.0f} min of replays\n",
-                                 selection.jobs.size(), all, selection.method,
-                                 std::ceil(selection.cost_s / kSecondsPerMinute));
-  if (left_out > 0) {
-    text += fmt::format("{} more without a result on {} left out\n", left_out, time_on);
-  }
-  TextTable jobs({{"job"}, {"weight", Alignment::kRight}, {"95 % interval"}});
-  for (const fleet::SelectedJob& job : selection.jobs) {
-    jobs.add({job.job, fmt::format("{:.4f}", job.weight),
-              fmt::format("{:.4f} to {:.4f}", job.low, job.high)});
-  }
-  text += jobs.to_text();
-  text += fmt::format(
-      "\nTime by class: {} apart from the fleet's (the other method {}, random subsets {})\n",
-      share(selection.mix_distance), share(selection.other_mix_distance),
-      share(selection.random_mix_distance));
-  if (selection.checks.empty()) {
-    return text + "No two platforms have results of all these jobs: no ratio could be checked\n";
-  }
-  text += "\nRatios of platforms: the fleet's, and what the subset says\n";
-  TextTable checks({{"platform"},
-                    {"against"},
-                    {"fleet", Alignment::kRight},
-                    {"subset", Alignment::kRight},
-                    {"error", Alignment::kRight},
-                    {"random, median", Alignment::kRight},
-                    {"random, p90", Alignment::kRight},
-                    {""}});
-  for (const fleet::RatioCheck& check : selection.checks) {
-    checks.add({check.platform, check.baseline, fmt::format("{:.4f}", check.fleet),
-                fmt::format("{:.4f}", check.subset), share(check.error), share(check.random_median),
-                share(check.random_p90), check.was_chosen_on ? "chosen on" : "not looked at"});
-  }
-  return text + checks.to_text();
-}
-
 Json json_of(const fleet::Selection& selection, std::size_t all, std::size_t left_out) {
   Json jobs = Json::array();
   for (const fleet::SelectedJob& job : selection.jobs) {
@@ -228,6 +191,43 @@ Json json_of(const fleet::Selection& selection, std::size_t all, std::size_t lef
           {"replay_s", selection.cost_s},
           {"jobs", std::move(jobs)},
           {"checks", std::move(checks)}};
+}
+
+pages::Page selection_page(const fleet::Selection& selection, std::size_t all, std::size_t left_out,
+                           const std::string& time_on) {
+  const Json document = json_of(selection, all, left_out);
+  pages::Page page;
+  page.title =
+      fmt::format("{} of {} jobs, chosen by {}; about {:.0f} min of replays", selection.jobs.size(),
+                  all, selection.method, std::ceil(selection.cost_s / kSecondsPerMinute));
+  if (left_out > 0) {
+    page.findings.push_back(
+        fmt::format("{} more without a result on {} left out.", left_out, time_on));
+  }
+  if (selection.checks.empty()) {
+    page.findings.emplace_back(
+        "No two platforms have results of all these jobs: no ratio could be checked.");
+  }
+  page.sections = {
+      {"jobs",
+       "Jobs",
+       {table_at(document, "/jobs", "Jobs, with the 95 % interval of their weights",
+                 {texts("job"), figures("weight"), figures("from", "low"), figures("to", "high"),
+                  texts("benchmark", "benchmark_hash")})}},
+      {"mix",
+       "Time by class of operators, apart from the fleet's",
+       {facts_at(document, "",
+                 {shares("of the subset", "mix_distance"),
+                  shares("of the other method", "other_mix_distance"),
+                  shares("of random subsets", "random_mix_distance")})}},
+      {"checks",
+       "Ratios of platforms",
+       {table_at(document, "/checks", "Ratios of platforms: the fleet's, and what the subset says",
+                 {texts("platform"), texts("against", "baseline"), ratios("fleet"),
+                  ratios("subset"), shares("error"), shares("random, median", "random_median"),
+                  shares("random, p90", "random_p90"), texts("chosen on", "chosen_on")})}}};
+  set_data(page, document, "subset.json", 1);
+  return page;
 }
 
 /// JSON's texts are YAML's, too.
@@ -271,13 +271,10 @@ int fleet_select(int argc, char** argv) {
   if (!arguments.output.empty()) {
     et_schema::write_file_atomically(arguments.output, yaml_of(selection, all.size()));
   }
-  print_output(as_asked(
-      arguments.format, json_of(selection, all.size(), left_out),
-      [&] {
-        return arguments.quiet ? std::string()
-                               : text_of(selection, all.size(), left_out, arguments.time_on);
-      },
-      1));
+  if (!arguments.quiet || arguments.format != Format::kText) {
+    print_output(pages::written(selection_page(selection, all.size(), left_out, arguments.time_on),
+                                arguments.format));
+  }
   if (!selection.met_max_error) {
     throw et_schema::run_failed("the subset's error is above --max-error",
                                 {.expected = share(arguments.options.max_error),

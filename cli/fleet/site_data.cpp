@@ -328,7 +328,7 @@ pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data)
   std::ranges::stable_sort(page.jobs, {},
                            [](const pages::FleetJob& job) { return weight_of(job.state); });
   page.platforms = platform_rows_of(data);
-  page.subsets = subsets_of(connection);
+  page.subsets = usual_subsets(connection);
   page.class_share = class_shares(data);
   return page;
 }

@@ -49,9 +49,6 @@ struct SiteData {
 [[nodiscard]] std::string state_of(const SiteData& data, const fleet::Job& job);
 /// Why the replay of the job fails; empty where it does not.
 [[nodiscard]] std::string failing_text(const SiteData& data, const fleet::Job& job);
-/// The few that stand for all, of some sizes; none for a fleet that is as
-/// small.
-[[nodiscard]] std::vector<fleet::Selection> subsets_of(fleet::Connection& connection);
 [[nodiscard]] pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data);
 [[nodiscard]] pages::NightData night_data(fleet::Connection& connection, const SiteData& data,
                                           std::size_t place);

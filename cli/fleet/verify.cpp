@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/json_csv.h"
 #include "common/output.h"
 #include "common/progress.h"
 #include "common/run_main.h"
@@ -17,11 +16,14 @@
 #include "fleet/records/jobs.h"
 #include "fleet/records/results.h"
 #include "fleet/tools.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using pages::set_data, pages::table_at, pages::texts;
+using pages::table_at, pages::texts;
 
 struct Fault {
   std::string object;
@@ -128,19 +130,26 @@ Json json_of(const Verifier& verifier, const std::vector<Fault>& faults) {
           {"faults", std::move(list)}};
 }
 
-std::string text_of(const Verifier& verifier, const std::vector<Fault>& faults) {
-  std::string text = fmt::format(
-      "{} objects, {} that nothing refers to: {}\n", verifier.checked(), verifier.unreferred(),
-      faults.empty() ? "all whole" : fmt::format("{} are NOT", faults.size()));
-  for (const Fault& fault : faults) {
-    text += fmt::format("  {}: {} ({})\n", fault.path, fault.what, fault.of);
-  }
+pages::Page verify_page(const Verifier& verifier, const std::vector<Fault>& faults) {
+  const Json document = json_of(verifier, faults);
+  pages::Page page;
+  page.title = fmt::format("{} objects, {} that nothing refers to", verifier.checked(),
+                           verifier.unreferred());
+  page.tone = faults.empty() ? pages::Tone::kGood : pages::Tone::kBad;
+  page.verdict = faults.empty() ? std::string("All are whole.")
+                                : fmt::format("{} are NOT whole.", faults.size());
+  pages::Section section{"faults",
+                         "What is not whole",
+                         {table_at(document, "/faults", "What is not whole",
+                                   {texts("path"), texts("what"), texts("of")})}};
   if (!faults.empty()) {
-    text +=
-        "A night that replays makes its jobs' benchmarks anew. Of a lost report the figures stay; "
-        "`fleet gc --keep-nights N` lets go of those before the last N nights.\n";
+    section.blocks.emplace_back(pages::Notes{
+        {"A night that replays makes its jobs' benchmarks anew. Of a lost report the figures stay; "
+         "`fleet gc --keep-nights N` lets go of those before the last N nights."}});
   }
-  return text;
+  page.sections = {std::move(section)};
+  set_data(page, document, "verify.json", 1);
+  return page;
 }
 
 }  // namespace
@@ -160,7 +169,7 @@ int fleet_verify(int argc, char** argv) {
   add_database_option(*app, url);
   app->add_option("--store", store_name, "The store's folder (default: the remembered one)")
       ->type_name("DIR");
-  add_format_option(*app, format);
+  add_format_option(*app, format, true);
   add_quiet_option(*app, quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
@@ -172,8 +181,7 @@ int fleet_verify(int argc, char** argv) {
   Verifier verifier(*connection, store, progress);
   const std::vector<Fault> faults = verifier.run();
   progress.clear();
-  print_output(as_asked(
-      format, json_of(verifier, faults), [&] { return text_of(verifier, faults); }, 1));
+  print_output(pages::written(verify_page(verifier, faults), format));
   return faults.empty() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
 }
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "common/table.h"
+#include "common/figures.h"
 #include "et_schema/support/error.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/platform/cost_parts.h"

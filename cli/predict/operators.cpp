@@ -9,16 +9,18 @@
 #include <utility>
 #include <vector>
 
+#include "common/figures.h"
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
-#include "common/table.h"
 #include "compile/profiled_device.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/output_file.h"
+#include "et_schema/support/quote.h"
+#include "pages/html/page.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform_costs.h"
@@ -79,17 +81,17 @@ std::string written(const Asked& asked, const std::vector<predictor::Prediction>
                     const Energies& energies) {
   std::string out;
   for (const std::string& title : asked.table.columns) {
-    out += predictor::csv_cell(title) + ",";
+    out += et_schema::csv_cell(title) + ",";
   }
   out += "ms,low,high,model,extrapolated,unmodelled";
   out += energies.empty() ? "\n" : ",energy_j,energy_low_j,energy_high_j\n";
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     for (const std::string& cell : asked.table.records[row].cells) {
-      out += predictor::csv_cell(cell) + ",";
+      out += et_schema::csv_cell(cell) + ",";
     }
     const predictor::Prediction& p = predictions[row];
     out += fmt::format("{:.6g},{:.6g},{:.6g},{},{},{}", p.ns / kNsPerMs, p.low_ns / kNsPerMs,
-                       p.high_ns / kNsPerMs, predictor::csv_cell(p.model), p.extrapolated ? 1 : 0,
+                       p.high_ns / kNsPerMs, et_schema::csv_cell(p.model), p.extrapolated ? 1 : 0,
                        p.modelled ? 0 : 1);
     if (!energies.empty()) {
       const auto& energy = energies[row];
@@ -124,37 +126,29 @@ std::map<std::string, Judged> judged_by_operator(
   return judged;
 }
 
-std::string percent(double share) {
-  return fmt::format("{:.1f}", 100 * share);
-}
-
-std::string summary_text(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
+pages::Page summary_page(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
                          const std::string& output) {
-  const auto extrapolated = static_cast<std::size_t>(
-      std::ranges::count(predictions, true, &predictor::Prediction::extrapolated));
-  const auto unmodelled = static_cast<std::size_t>(
-      std::ranges::count(predictions, false, &predictor::Prediction::modelled));
-  std::string out = fmt::format("{}: {} calls predicted, {} extrapolated, {} without a model\n",
-                                output, with_commas(predictions.size()), with_commas(extrapolated),
-                                with_commas(unmodelled));
-  const std::map<std::string, Judged> judged = judged_by_operator(asked, predictions);
-  if (judged.empty()) {
-    return out;
-  }
-  TextTable table({{"against the table's times"},
-                   {"calls", Alignment::kRight},
-                   {"mean %", Alignment::kRight},
-                   {"geo %", Alignment::kRight},
-                   {"worst %", Alignment::kRight},
-                   {"bias %", Alignment::kRight},
-                   {"in interval %", Alignment::kRight}});
-  for (const auto& [name, group] : judged) {
+  using pages::counts, pages::shares;
+  const auto count = [&](bool is, bool predictor::Prediction::*what) {
+    return with_commas(static_cast<std::uint64_t>(std::ranges::count(predictions, is, what)));
+  };
+  pages::Page page;
+  page.title = fmt::format("{}: {} calls predicted, {} extrapolated, {} without a model", output,
+                           with_commas(predictions.size()),
+                           count(true, &predictor::Prediction::extrapolated),
+                           count(false, &predictor::Prediction::modelled));
+  pages::Table table{
+      .id = "judged-table",
+      .caption = "Against the table's times",
+      .columns = {pages::texts("operator"), counts("calls"), shares("mean"), shares("geo"),
+                  shares("worst"), shares("bias"), shares("in interval")}};
+  for (const auto& [name, group] : judged_by_operator(asked, predictions)) {
     const predictor::Errors errors = predictor::errors_of(group.residuals);
-    table.add({name, with_commas(errors.n), percent(errors.mean), percent(errors.geometric),
-               percent(errors.worst), percent(errors.bias),
-               percent(static_cast<double>(group.within) / static_cast<double>(errors.n))});
+    table.rows.push_back({name, errors.n, errors.mean, errors.geometric, errors.worst, errors.bias,
+                          static_cast<double>(group.within) / static_cast<double>(errors.n)});
   }
-  return out + table.to_text();
+  page.sections = {{"judged", "Against the table's times", {std::move(table)}}};
+  return page;
 }
 
 }  // namespace
@@ -199,7 +193,7 @@ int predict_operators(const OperatorsArguments& arguments) {
   }
   et_schema::write_file_atomically(arguments.output, table);
   if (!arguments.quiet) {
-    print_output(summary_text(asked, predictions, arguments.output));
+    print_output(pages::to_text(summary_page(asked, predictions, arguments.output)));
   }
   return kStatusOk;
 }

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "common/table.h"
+#include "common/figures.h"
 #include "compile/compile.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/model/comm_traits.h"

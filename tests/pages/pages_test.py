@@ -46,6 +46,18 @@ REDRAWN = """(() => [...document.querySelectorAll("div.table > table")].map((tab
 }).flat(2))()"""
 
 
+def member(row, key):
+    """Of a row of the data, by a key such as "ratio/value"; None where it lacks it."""
+    for part in key.split("/"):
+        row = row.get(part) if isinstance(row, dict) else None
+    return row
+
+
+def shown_value(value):
+    """An empty text is shown as "–", a yes or no in words."""
+    return None if value == "" else {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+
 def value_of(cell):
     """A cell of a block: a link is its text."""
     return cell[0] if isinstance(cell, list) else cell
@@ -105,8 +117,9 @@ class Pages(unittest.TestCase):
         if table["block"] is None:
             self.assertEqual(len(table["shown"]), len(table["rows"]))
             for column, key in enumerate(table["keys"]):
-                words = [row[key] for row in table["rows"] if key and isinstance(row.get(key), str) and row[key]]
-                shown = [cells[column] for cells, row in zip(table["shown"], table["rows"]) if key and isinstance(row.get(key), str) and row[key]]
+                words = [member(row, key) for row in table["rows"]]
+                shown = [cells[column] for cells, word in zip(table["shown"], words) if isinstance(word, str) and word]
+                words = [word for word in words if isinstance(word, str) and word]
                 self.assertEqual(shown, words)
             return
         self.assertEqual(len(table["block"]), len(table["rows"]))
@@ -114,8 +127,7 @@ class Pages(unittest.TestCase):
             if not key:
                 continue
             found = [value_of(cells[column]) for cells in table["block"]]
-            # An empty text is shown as "–".
-            self.assertEqual(found, [None if row.get(key) == "" else row.get(key) for row in table["rows"]], key)
+            self.assertEqual(found, [shown_value(member(row, key)) for row in table["rows"]], key)
 
     def test_scripts_write_figures_as_the_program_does(self):
         compared = 0
@@ -142,16 +154,16 @@ class Pages(unittest.TestCase):
         page = self.open("report")
         self.assertEqual(page.value("document.querySelectorAll('#operators-table thead button').length"), 0, "three rows need no order")
         page = self.open("fleet")
-        page.value("document.querySelector('#job-table thead th:nth-child(4) button').focus()")
+        page.value("document.querySelector('#jobs-table thead th:nth-child(4) button').focus()")
         page.key("Enter")
-        first = "document.querySelector('#job-table tbody tr').cells[3].textContent"
-        self.assertEqual(page.value("document.querySelector('#job-table thead th:nth-child(4)').ariaSort"), "descending")
+        first = "document.querySelector('#jobs-table tbody tr').cells[3].textContent"
+        self.assertEqual(page.value("document.querySelector('#jobs-table thead th:nth-child(4)').ariaSort"), "descending")
         self.assertEqual(page.value(first), "70.25")
         page.key("Enter")
-        self.assertEqual(page.value("document.querySelector('#job-table thead th:nth-child(4)').ariaSort"), "ascending")
+        self.assertEqual(page.value("document.querySelector('#jobs-table thead th:nth-child(4)').ariaSort"), "ascending")
         self.assertEqual(page.value(first), "31.25")
         # What is not known is last, either way.
-        self.assertEqual(page.value("document.querySelector('#job-table tbody tr:last-child').cells[3].textContent"), "–")
+        self.assertEqual(page.value("document.querySelector('#jobs-table tbody tr:last-child').cells[3].textContent"), "–")
 
     def test_the_keyboard_reaches_everything(self):
         page = self.open("fleet")

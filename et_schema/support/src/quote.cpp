@@ -21,4 +21,15 @@ std::string quote(std::string_view text) {
   return cut ? result + "…" : result;
 }
 
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string cell = "\"";
+  for (const char c : text) {
+    cell += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return cell + "\"";
+}
+
 }  // namespace understudy::et_schema

@@ -236,6 +236,7 @@ PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
                                   .hint = "fleet nightly on that platform, or another baseline"});
   }
   PlatformComparison comparison;
+  comparison.jobs = rows.size();
   comparison.baseline = baseline;
   for (const std::string& name : names) {
     PlatformSummary summary = summary_of(rows, name, baseline);

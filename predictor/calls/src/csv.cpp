@@ -128,15 +128,4 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
   return table;
 }
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string cell = "\"";
-  for (const char c : text) {
-    cell += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return cell + "\"";
-}
-
 }  // namespace understudy::predictor

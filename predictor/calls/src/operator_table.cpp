@@ -392,18 +392,18 @@ std::string to_csv(const std::vector<MeasuredCall>& calls) {
   }
   std::string out = "OPName,Latency,Spread,Calls,Device,Threads,Timed,Source,Inputs,Outputs";
   for (const auto& [name, unused] : counters) {
-    out += "," + csv_cell(std::string(kCounterPrefix) + name);
+    out += "," + et_schema::csv_cell(std::string(kCounterPrefix) + name);
   }
   out += "\n";
   for (const MeasuredCall& call : calls) {
     const std::string name =
         call.call.name + (call.call.overload.empty() ? "" : "." + call.call.overload);
-    out +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{}", csv_cell(name), call.median_ns / kNsPerMs,
-                    call.spread_ns / kNsPerMs, call.n, csv_cell(call.device),
-                    call.threads > 0 ? fmt::format("{}", call.threads) : "", to_string(call.timed),
-                    csv_cell(call.source), csv_cell(tensor_texts(call.call.inputs)),
-                    csv_cell(tensor_texts(call.call.outputs)));
+    out += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{}", et_schema::csv_cell(name), call.median_ns / kNsPerMs,
+        call.spread_ns / kNsPerMs, call.n, et_schema::csv_cell(call.device),
+        call.threads > 0 ? fmt::format("{}", call.threads) : "", to_string(call.timed),
+        et_schema::csv_cell(call.source), et_schema::csv_cell(tensor_texts(call.call.inputs)),
+        et_schema::csv_cell(tensor_texts(call.call.outputs)));
     for (const auto& [name_of_counter, unused] : counters) {
       const auto found = call.counters.find(name_of_counter);
       out += found == call.counters.end() ? "," : fmt::format(",{}", found->second);

@@ -157,7 +157,7 @@ TEST(PlatformPage, ShowsAllOfItsBenchmarks) {
   const Page page = platform_page(sample_platforms({}), 0, {});
   EXPECT_EQ(page.verdict, "0.610 times a100's time (0.590 … 0.630), weighted over 3 benchmarks.");
   EXPECT_EQ(page.tone, Tone::kGood);
-  EXPECT_EQ(nlohmann::json::parse(page.data)["rows"].size(), 3);
+  EXPECT_EQ(nlohmann::json::parse(page.data)["benchmark_ratios"].size(), 3);
 }
 
 TEST(NightPage, CountsWhatFailed) {

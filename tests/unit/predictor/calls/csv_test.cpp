@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "et_schema/support/quote.h"
 #include "testing/error_text.h"
 
 namespace understudy::predictor {
@@ -22,7 +23,7 @@ TEST(Csv, CellsInQuotesHoldCommasQuotesAndLineBreaks) {
 
 TEST(Csv, ACellReadsBackAsItWas) {
   for (const std::string text : {"plain", "a,b", "say \"so\"", "two\nlines", ""}) {
-    const CsvTable table = parse_csv("h,i\n" + csv_cell(text) + ",x\n", "t.csv");
+    const CsvTable table = parse_csv("h,i\n" + et_schema::csv_cell(text) + ",x\n", "t.csv");
     EXPECT_EQ(table.records.at(0).cells.at(0), text);
   }
 }

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
-#include "common/json_csv.h"
-#include "common/table.h"
 #include "comparison_parts.h"
 #include "pages/comparison/comparison_page.h"
 
@@ -19,30 +16,6 @@ using comparer::Run;
 using Json = nlohmann::ordered_json;
 
 constexpr int kComparisonVersion = 1;
-
-/// A column of the csv, and where its figure stands in a row of the JSON.
-struct CsvColumn {
-  const char* title;
-  const char* at;
-};
-constexpr std::array kCsvColumns = {CsvColumn{"kind", "/kind"},
-                                    CsvColumn{"name", "/name"},
-                                    CsvColumn{"detail", "/detail"},
-                                    CsvColumn{"count_a", "/count_a"},
-                                    CsvColumn{"count_b", "/count_b"},
-                                    CsvColumn{"a_ms", "/a_ms"},
-                                    CsvColumn{"b_ms", "/b_ms"},
-                                    CsvColumn{"change_ms", "/change_ms"},
-                                    CsvColumn{"ratio", "/ratio/value"},
-                                    CsvColumn{"ratio_low", "/ratio/low"},
-                                    CsvColumn{"ratio_high", "/ratio/high"},
-                                    CsvColumn{"beside_rest", "/beside_rest/value"},
-                                    CsvColumn{"beside_rest_low", "/beside_rest/low"},
-                                    CsvColumn{"beside_rest_high", "/beside_rest/high"},
-                                    CsvColumn{"p", "/p"},
-                                    CsvColumn{"verdict", "/verdict"},
-                                    CsvColumn{"why", "/why"},
-                                    CsvColumn{"value", ""}};
 
 template <typename Number>
 Json json_of(const std::optional<Number>& number) {
@@ -134,37 +107,6 @@ Json comparison_json(const Comparison& comparison, const std::vector<Run>& a,
     json["device"] = device_json(*devices);
   }
   return json;
-}
-
-std::string comparison_csv(const Comparison& comparison, const std::vector<Run>& a,
-                           const std::vector<Run>& b,
-                           const std::optional<comparer::DeviceSides>& devices) {
-  std::vector<cli::TableColumn> columns;
-  for (const CsvColumn& column : kCsvColumns) {
-    columns.push_back({column.title});
-  }
-  cli::TextTable table(columns);
-  Json json = comparison_json(comparison, a, b, devices);
-  for (const Json& row : json.at("rows")) {
-    std::vector<std::string> cells;
-    for (const CsvColumn& column : kCsvColumns) {
-      const Json::json_pointer at(column.at);
-      const bool is_there = *column.at != '\0' && row.contains(at);
-      cells.push_back(is_there ? cli::json_text(row.at(at)) : "");
-    }
-    table.add(std::move(cells));
-  }
-  json.erase("rows");
-  for (const cli::JsonFigure& figure : cli::figures_of(json)) {
-    const std::string section = figure.section.empty() ? "comparison" : figure.section;
-    std::vector<std::string> cells = {
-        section, figure.name,
-        figure.detail.empty() ? figure.metric : figure.detail + ": " + figure.metric};
-    cells.resize(kCsvColumns.size());
-    cells.back() = figure.value;
-    table.add(std::move(cells));
-  }
-  return table.to_csv();
 }
 
 }  // namespace understudy::pages

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "common/figures.h"
-#include "common/table.h"
 #include "fleet_parts.h"
 #include "pages/plots/series.h"
 
@@ -287,21 +286,22 @@ Page benchmark_page(const BenchmarkData& data) {
                               data.state.empty() ? "" : ", " + data.state);
   page.tone = verdict.tone;
   page.verdict = verdict.text;
-  page.sections = platform_sections(data);
-  page.sections.push_back(events_section(data.frame, data.events, true));
-  page.sections.push_back(about_section(data));
   Json platforms = Json::array();
   for (const PlatformSeries& platform : data.platforms) {
     platforms.push_back(json_of_platform(data, platform));
   }
-  page.data = data_text("benchmark", {{"job", data.job.name},
-                                      {"benchmark_hash", data.benchmark.benchmark_hash},
-                                      {"state", data.state},
-                                      {"weight", json_of(data.job.weight)},
-                                      {"class_share", data.print.class_share},
-                                      {"platforms", std::move(platforms)},
-                                      {"events", events_json(data.events, true)}});
-  page.data_name = "benchmark.json";
+  const Json json = {{"page", "benchmark"},
+                     {"job", data.job.name},
+                     {"benchmark_hash", data.benchmark.benchmark_hash},
+                     {"state", data.state},
+                     {"weight", json_of(data.job.weight)},
+                     {"class_share", data.print.class_share},
+                     {"platforms", std::move(platforms)},
+                     {"events", events_json(data.events, true)}};
+  page.sections = platform_sections(data);
+  page.sections.push_back(events_section(data.frame, json, true));
+  page.sections.push_back(about_section(data));
+  set_data(page, json, "benchmark.json");
   return page;
 }
 

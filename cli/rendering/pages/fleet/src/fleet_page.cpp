@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "common/figures.h"
-#include "common/table.h"
 #include "fleet_parts.h"
 #include "pages/plots/series.h"
 
@@ -80,54 +79,35 @@ Json json_of_job(const FleetJob& job) {
           {"note", job.note}};
 }
 
-Section jobs_section(const FleetData& data) {
-  Table table{.id = "job-table",
-              .caption = "Jobs, with the newest result of each",
-              .columns = {texts("job", "name"), verdicts("state"), figures("weight"),
+Section jobs_section(const FleetData& data, const Json& json) {
+  Table table = table_at(json, "/jobs", "Jobs, with the newest result of each",
+                         {texts("job", "name"), verdicts("state"), figures("weight"),
                           figures("ms", "ms", 1, "median of an iteration"),
                           figures("from", "low_ms", 1, "95 % interval of the median"),
                           figures("to", "high_ms", 1, "95 % interval of the median"),
                           ratios("change", "change", "÷ the nights before"), percents("coverage"),
-                          texts("platform"), texts("tags"), texts("note")},
-              .at = "/jobs"};
-  for (const FleetJob& job : data.jobs) {
-    table.rows.push_back(
-        {job_cell(data.frame, job.name), text_cell(job.state), number_cell(job.weight),
-         number_cell(figure_of(job, job.newest.median_ms)),
-         number_cell(figure_of(job, job.newest.low_ms)),
-         number_cell(figure_of(job, job.newest.high_ms)), number_cell(job.change),
-         number_cell(figure_of(job, job.newest.coverage)), text_cell(job.newest.platform),
-         text_cell(job.tags), text_cell(job.note)});
-  }
+                          texts("platform"), texts("tags"), texts("note")});
+  link_jobs(table, data.frame, "name");
   return {"jobs", "Jobs", {table}};
 }
 
-Section nights_section(const FleetData& data) {
-  Table table{
-      .id = "night-table",
-      .caption = "Nights, the newest first",
-      .columns = {texts("night", "name"), texts("date"), verdicts("state"), counts("jobs"),
-                  counts("unchanged"), counts("generated"), counts("replayed"), counts("broken"),
-                  counts("slower"), counts("faster"),
-                  counts("recovered", "recovered", "as fast again as before"), counts("drifted"),
-                  counts("turned", "turned", "series, in a night before"),
-                  counts("not judged", "unjudged", "the machine was not as before"),
-                  figures("seconds", "duration_s")},
-      .at = "/nights",
-      .shown = 20};
+Section nights_section(const FleetData& data, const Json& json) {
   Series plot{.id = "night-series",
               .caption = "Jobs that became slower, broke or drifted, by night.",
               .unit = "jobs",
               .place = "night",
               .lines = {{"slower", {}}, {"broken", {}}, {"drifted", {}}}};
-  for (const FleetNight& night : data.nights) {
-    table.rows.push_back({night_cell(data.frame, night.night.id), text_cell(night.night.opened_utc),
-                          std::string(night.night.closed_utc.empty() ? "open" : "done"),
-                          static_cast<std::uint64_t>(night.night.jobs), night.unchanged,
-                          night.generated, night.replayed, night.broken, night.slower, night.faster,
-                          night.recovered, night.drifted, night.turned, night.unjudged,
-                          number_cell(night.duration_s)});
-  }
+  Table table =
+      table_at(json, "/nights", "Nights, the newest first",
+               {texts("night", "name"), texts("date"), verdicts("state"), counts("jobs"),
+                counts("unchanged"), counts("generated"), counts("replayed"), counts("broken"),
+                counts("slower"), counts("faster"),
+                counts("recovered", "recovered", "as fast again as before"), counts("drifted"),
+                counts("turned", "turned", "series, in a night before"),
+                counts("not judged", "unjudged", "the machine was not as before"),
+                figures("seconds", "duration_s")});
+  table.shown = 20;
+  link_nights(table, data.frame, "name");
   for (std::size_t i = data.nights.size(); i-- > 0;) {
     const FleetNight& night = data.nights[i];
     plot.places.push_back(fmt::format("{}", night.night.id));
@@ -189,6 +169,17 @@ Section subsets_section(const FleetData& data) {
 }  // namespace
 
 Page fleet_page(const FleetData& data) {
+  Json jobs = Json::array();
+  for (const FleetJob& job : data.jobs) {
+    jobs.push_back(json_of_job(job));
+  }
+  const Json json = {{"page", "fleet"},
+                     {"name", data.frame.fleet_name},
+                     {"date", data.frame.date},
+                     {"events", events_json(data.events, false)},
+                     {"jobs", std::move(jobs)},
+                     {"nights", json_list(data.nights)},
+                     {"class_share", data.class_share}};
   Page page = framed(data.frame, true);
   page.title = "Fleet " + data.frame.fleet_name;
   page.tone = tone_of(data);
@@ -202,26 +193,16 @@ Page fleet_page(const FleetData& data) {
                   {{"Platforms", data.platforms.size(), CellKind::kCount}},
                   {{"Nights shown", data.nights.size(), CellKind::kCount}}};
   page.sections = {
-      events_section(data.frame, data.events, false),
-      jobs_section(data),
-      nights_section(data),
+      events_section(data.frame, json, false),
+      jobs_section(data, json),
+      nights_section(data, json),
       platforms_section(data),
       subsets_section(data),
       {"classes",
        "Where the fleet's time goes",
        {class_share_bars(data.class_share,
                          "Share of the fleet's time by class of operator, weighted.")}}};
-  Json jobs = Json::array();
-  for (const FleetJob& job : data.jobs) {
-    jobs.push_back(json_of_job(job));
-  }
-  page.data = data_text("fleet", {{"name", data.frame.fleet_name},
-                                  {"date", data.frame.date},
-                                  {"events", events_json(data.events, false)},
-                                  {"jobs", std::move(jobs)},
-                                  {"nights", json_list(data.nights)},
-                                  {"class_share", data.class_share}});
-  page.data_name = "fleet.json";
+  set_data(page, json, "fleet.json");
   return page;
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "common/figures.h"
-#include "common/table.h"
 #include "pages/plots/plots.h"
 
 namespace understudy::pages {
@@ -46,12 +46,6 @@ Json json_of(const FleetNight& night) {
           {"duration_s", json_of(night.duration_s)}};
 }
 
-std::string data_text(const char* page, Json members) {
-  Json data = {{"page", page}};
-  data.update(members);
-  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 Cell number_cell(double number) {
   return cell_of(std::optional<double>(number));
 }
@@ -64,8 +58,33 @@ Cell text_cell(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
 }
 
-Cell job_cell(const SiteFrame& frame, const std::string& job) {
-  return link_cell(job, frame.jobs.contains(job) ? job_file(job) : "");
+namespace {
+
+/// Texts of a column as links, as far as they have a page.
+void link_column(Table& table, const std::string& key,
+                 const std::function<std::string(const std::string&)>& href_of) {
+  const auto column = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
+  for (std::vector<Cell>& row : table.rows) {
+    Cell& cell = row[static_cast<std::size_t>(column)];
+    if (const auto* const text = std::get_if<std::string>(&cell)) {
+      cell = link_cell(*text, href_of(*text));
+    }
+  }
+}
+
+}  // namespace
+
+void link_jobs(Table& table, const SiteFrame& frame, const std::string& key) {
+  link_column(table, key, [&frame](const std::string& job) {
+    return frame.jobs.contains(job) ? job_file(job) : std::string();
+  });
+}
+
+void link_nights(Table& table, const SiteFrame& frame, const std::string& key) {
+  link_column(table, key, [&frame](const std::string& night) {
+    const std::int64_t id = std::stoll(night);
+    return frame.nights.contains(id) ? night_file(id) : std::string();
+  });
 }
 
 Cell night_cell(const SiteFrame& frame, std::int64_t night) {
@@ -87,25 +106,20 @@ std::string source_text(bool is_predicted) {
   return is_predicted ? "prediction" : "replay";
 }
 
-Section events_section(const SiteFrame& frame, const std::vector<fleet::Event>& events,
-                       bool has_nights) {
-  Table table{
-      .id = "event-table",
-      .caption = "What happened",
-      .columns = {texts("job"), verdicts("what", "kind"), texts("platform"), texts("more", "text")},
-      .at = "/events"};
+Section events_section(const SiteFrame& frame, const Json& data, bool has_nights) {
+  std::vector<Column> columns = {texts("job"), verdicts("what", "kind"), texts("platform"),
+                                 texts("more", "text")};
   if (has_nights) {
-    table.columns.push_back(texts("night"));
+    columns.push_back(texts("night"));
   }
-  for (const fleet::Event& event : events) {
-    std::vector<Cell> cells = {job_cell(frame, event.job), event.kind, text_cell(event.platform),
-                               text_cell(event.text)};
-    if (has_nights) {
-      cells.push_back(night_cell(frame, event.night));
-    }
-    table.rows.push_back(std::move(cells));
+  Table table = table_at(data, "/events", "What happened", std::move(columns));
+  link_jobs(table, frame, "job");
+  if (has_nights) {
+    link_nights(table, frame, "night");
   }
-  return {"events", "What happened", {events.empty() ? Block(Notes{{"Nothing."}}) : Block(table)}};
+  return {"events",
+          "What happened",
+          {table.rows.empty() ? Block(Notes{{"Nothing."}}) : Block(std::move(table))}};
 }
 
 Markup class_share_bars(const std::map<std::string, double>& shares, const std::string& caption) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pages/fleet/fleet_pages.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::pages {
 
@@ -26,20 +27,18 @@ template <typename Item>
 /// of it.
 [[nodiscard]] Json events_json(const std::vector<fleet::Event>& events, bool with_nights);
 
-/// {"page": …} and the members, as the text of a page's data.
-[[nodiscard]] std::string data_text(const char* page, Json members);
-
 /// A number that is NaN where it is not known.
 [[nodiscard]] Cell number_cell(double number);
 /// A link, or the text alone where there is no address; "–" for no text.
 [[nodiscard]] Cell link_cell(const std::string& text, const std::string& href);
 [[nodiscard]] Cell text_cell(const std::string& text);
 
-/// Events, with or without their nights.
-[[nodiscard]] Section events_section(const SiteFrame& frame,
-                                     const std::vector<fleet::Event>& events, bool has_nights);
-/// A job or a night, with a link to its page where it has one.
-[[nodiscard]] Cell job_cell(const SiteFrame& frame, const std::string& job);
+/// The data's events, with or without their nights.
+[[nodiscard]] Section events_section(const SiteFrame& frame, const Json& data, bool has_nights);
+/// Makes links of the texts of the column with that key: to jobs' or nights' pages, as far as they
+/// have one.
+void link_jobs(Table& table, const SiteFrame& frame, const std::string& key);
+void link_nights(Table& table, const SiteFrame& frame, const std::string& key);
 [[nodiscard]] Cell night_cell(const SiteFrame& frame, std::int64_t night);
 /// A page with what all have: the way up, and what made it.
 [[nodiscard]] Page framed(const SiteFrame& frame, bool is_index = false);

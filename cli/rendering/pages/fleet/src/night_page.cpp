@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "common/table.h"
+#include "common/figures.h"
 #include "fleet_parts.h"
 
 namespace understudy::pages {
@@ -47,20 +47,12 @@ Json json_of_item(const NightItem& item) {
           {"text", item.work.detail}};
 }
 
-Section items_section(const NightData& data) {
-  Table table{
-      .id = "item-table",
-      .caption = "Work of the night",
-      .columns = {texts("job"), texts("what", "kind"), verdicts("state"), texts("platform"),
-                  figures("seconds", "duration_s"), counts("attempts"), texts("more", "text")},
-      .at = "/items"};
-  for (const NightItem& item : data.items) {
-    const fleet::FinishedWork& work = item.work;
-    table.rows.push_back({job_cell(data.frame, item.job), text_cell(work.kind),
-                          text_cell(work.outcome), text_cell(work.platform),
-                          number_cell(work.seconds), static_cast<std::uint64_t>(work.attempts),
-                          text_cell(work.detail)});
-  }
+Section items_section(const NightData& data, const Json& json) {
+  Table table =
+      table_at(json, "/items", "Work of the night",
+               {texts("job"), texts("what", "kind"), verdicts("state"), texts("platform"),
+                figures("seconds", "duration_s"), counts("attempts"), texts("more", "text")});
+  link_jobs(table, data.frame, "job");
   return {"items", "Work", {table}};
 }
 
@@ -97,18 +89,19 @@ Page night_page(const NightData& data) {
               : closed.empty() ? Tone::kNeutral
                                : Tone::kGood;
   page.verdict = verdict_of(data, failed);
-  page.sections = {events_section(data.frame, data.events, false), items_section(data),
-                   about_section(data)};
   Json items = Json::array();
   for (const NightItem& item : data.items) {
     items.push_back(json_of_item(item));
   }
-  page.data = data_text("night", {{"night", json_of(data.night)},
-                                  {"closed", closed},
-                                  {"platforms", data.platforms},
-                                  {"events", events_json(data.events, false)},
-                                  {"items", std::move(items)}});
-  page.data_name = "night.json";
+  const Json json = {{"page", "night"},
+                     {"night", json_of(data.night)},
+                     {"closed", closed},
+                     {"platforms", data.platforms},
+                     {"events", events_json(data.events, false)},
+                     {"items", std::move(items)}};
+  page.sections = {events_section(data.frame, json, false), items_section(data, json),
+                   about_section(data)};
+  set_data(page, json, "night.json");
   return page;
 }
 

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "common/figures.h"
-#include "common/table.h"
 #include "fleet_parts.h"
 #include "pages/plots/plots.h"
 
@@ -37,10 +35,9 @@ std::string drivers_of(const fleet::PlatformSummary& platform) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// A probability; NaN of the last.
-double faster_than_next(const fleet::PlatformComparison& data, std::size_t index) {
-  return index < data.faster_than_next.size() ? data.faster_than_next[index]
-                                              : std::numeric_limits<double>::quiet_NaN();
+Json ratio_json(const fleet::RatioInterval& ratio) {
+  return {
+      {"value", json_of(ratio.value)}, {"low", json_of(ratio.low)}, {"high", json_of(ratio.high)}};
 }
 
 Json json_of_platform(const fleet::PlatformComparison& data, std::size_t index) {
@@ -49,99 +46,90 @@ Json json_of_platform(const fleet::PlatformComparison& data, std::size_t index) 
   for (const fleet::BenchmarkRatio& row : platform.rows) {
     rows.push_back({{"job", row.job},
                     {"weight", json_of(row.weight)},
-                    {"value", json_of(row.ratio.value)},
-                    {"low", json_of(row.ratio.low)},
-                    {"high", json_of(row.ratio.high)},
+                    {"ratio", ratio_json(row.ratio)},
                     {"predicted", row.is_predicted}});
   }
-  Json classes = Json::object();
-  for (const auto& [name, part] : platform.classes) {
-    classes[name] = json_of(part);
+  Json classes = Json::array();
+  for (const fleet::ClassPart& part : platform.classes) {
+    classes.push_back({{"class", part.name}, {"part", json_of(part.part)}});
   }
   return {{"platform", platform.platform},
-          {"value", json_of(platform.ratio.value)},
-          {"low", json_of(platform.ratio.low)},
-          {"high", json_of(platform.ratio.high)},
           {"benchmarks", platform.benchmarks},
           {"predicted", platform.predicted},
+          {"without_interval", platform.without_interval},
           {"weight_covered", json_of(platform.weight_covered)},
+          {"ratio", ratio_json(platform.ratio)},
           {"first_probability", json_of(platform.first_probability)},
-          {"faster_than_next", json_of(faster_than_next(data, index))},
+          {"faster_than_next_probability",
+           index < data.faster_than_next.size() ? json_of(data.faster_than_next[index]) : Json()},
+          {"drivers", drivers_of(platform)},
           {"classes", std::move(classes)},
-          {"rows", std::move(rows)}};
+          {"benchmark_ratios", std::move(rows)}};
 }
 
-Section ranking_section(const fleet::PlatformComparison& data) {
+Section ranking_section(const fleet::PlatformComparison& data, const Json& json,
+                        const SiteFrame& frame) {
   Intervals plot{fmt::format("Time on each platform ÷ time on {}, weighted "
                              "over the fleet, with 95 % "
                              "intervals; left of the line is faster.",
                              data.baseline),
                  "", 1.0};
-  Table table{
-      .id = "ranking-table",
-      .caption = fmt::format("Platforms against {}, the fastest first", data.baseline),
-      .columns = {texts("platform"), ratios("ratio", "value"),
-                  ratios("from", "low", "95 % interval"), ratios("to", "high", "95 % interval"),
-                  shares("faster than the next", "faster_than_next", "probability"),
-                  shares("fastest of all", "first_probability", "probability"),
-                  counts("benchmarks"), counts("predicted"),
-                  shares("weight covered", "weight_covered"), texts("what drives it")},
-      .at = "/platforms"};
+  Table table = table_at(
+      json, "/platforms", fmt::format("Platforms against {}, the fastest first", data.baseline),
+      {texts("platform"), ratios("ratio", "ratio/value"),
+       ratios("from", "ratio/low", "95 % interval"), ratios("to", "ratio/high", "95 % interval"),
+       shares("faster than the next", "faster_than_next_probability", "probability"),
+       shares("fastest of all", "first_probability", "probability"), counts("benchmarks"),
+       counts("predicted"), shares("weight covered", "weight_covered"),
+       texts("what drives it", "drivers")});
   for (std::size_t i = 0; i < data.platforms.size(); ++i) {
     const fleet::PlatformSummary& platform = data.platforms[i];
     plot.rows.push_back({platform.platform, platform.ratio.value, platform.ratio.low,
                          platform.ratio.high, tone_of(platform.ratio.low, platform.ratio.high),
                          fmt::format("{:.3f}{}", platform.ratio.value,
                                      platform.predicted > 0 ? ", partly predicted" : "")});
-    table.rows.push_back({link_cell(platform.platform, page_name("platform", platform.platform)),
-                          number_cell(platform.ratio.value), number_cell(platform.ratio.low),
-                          number_cell(platform.ratio.high), number_cell(faster_than_next(data, i)),
-                          number_cell(platform.first_probability), platform.benchmarks,
-                          platform.predicted, number_cell(platform.weight_covered),
-                          text_cell(drivers_of(platform))});
+    if (!frame.fleet_name.empty()) {
+      table.rows[i].front() =
+          link_cell(platform.platform, page_name("platform", platform.platform));
+    }
   }
   return {"ranking", "Ranking", {intervals(plot), table}};
 }
 
-Section drivers_section(const fleet::PlatformSummary& platform) {
-  Table table{.id = "class-table",
-              .caption =
-                  "What each class of operators has of the difference; "
-                  "negative: time gained",
-              .columns = {texts("class"), changes("part of (ratio − 1)")}};
-  for (const auto& [name, part] : platform.classes) {
-    table.rows.push_back({name, number_cell(part)});
-  }
-  return {"classes", "Classes", {table}};
+Section drivers_section(const Json& json) {
+  return {"classes",
+          "Classes",
+          {table_at(json, "/classes",
+                    "What each class of operators has of the difference; negative: "
+                    "time gained",
+                    {texts("class"), changes("part of (ratio − 1)", "part")})}};
 }
 
-Section rows_section(const fleet::PlatformComparison& data,
-                     const fleet::PlatformSummary& platform) {
+/// `at`: where the platform stands in the data; its jobs are links on a site alone.
+Section rows_section(const fleet::PlatformComparison& data, const fleet::PlatformSummary& platform,
+                     const Json& json, const std::string& at, const SiteFrame& frame) {
   constexpr std::size_t kMostDrawn = 40;
+  std::string id = "benchmarks" + at;
+  std::ranges::replace(id, '/', '-');
   Intervals plot{
       fmt::format("Time here ÷ time on {} by benchmark, with 95 % intervals{}.", data.baseline,
                   platform.rows.size() > kMostDrawn
                       ? fmt::format("; the first {} of {}", kMostDrawn, platform.rows.size())
                       : ""),
       "", 1.0};
-  Table table{
-      .id = "ratio-table",
-      .caption = "Benchmarks",
-      .columns = {texts("job"), ratios("ratio", "value"), ratios("from", "low", "95 % interval"),
-                  ratios("to", "high", "95 % interval"), figures("weight"), texts("source")},
-      .at = "/rows"};
-  for (const fleet::BenchmarkRatio& row : platform.rows) {
-    if (plot.rows.size() < kMostDrawn) {
-      plot.rows.push_back(
-          {row.job, row.ratio.value, row.ratio.low, row.ratio.high,
-           tone_of(row.ratio.low, row.ratio.high),
-           fmt::format("{:.3f}{}", row.ratio.value, row.is_predicted ? " predicted" : "")});
-    }
-    table.rows.push_back({link_cell(row.job, job_file(row.job)), number_cell(row.ratio.value),
-                          number_cell(row.ratio.low), number_cell(row.ratio.high),
-                          number_cell(row.weight), source_text(row.is_predicted)});
+  for (std::size_t i = 0; i < std::min(platform.rows.size(), kMostDrawn); ++i) {
+    const fleet::BenchmarkRatio& row = platform.rows[i];
+    plot.rows.push_back(
+        {row.job, row.ratio.value, row.ratio.low, row.ratio.high,
+         tone_of(row.ratio.low, row.ratio.high),
+         fmt::format("{:.3f}{}", row.ratio.value, row.is_predicted ? " predicted" : "")});
   }
-  return {"benchmarks", "Benchmarks", {intervals(plot), table}};
+  Table table = table_at(
+      json, at + "/benchmark_ratios", "Benchmarks on " + platform.platform,
+      {texts("job"), ratios("ratio", "ratio/value"), ratios("from", "ratio/low", "95 % interval"),
+       ratios("to", "ratio/high", "95 % interval"), figures("weight"), texts("predicted")});
+  link_jobs(table, frame, "job");
+  return {id, "Benchmarks on " + platform.platform, {intervals(plot), table}};
 }
 
 std::string ranking_text(const fleet::PlatformComparison& data) {
@@ -198,16 +186,25 @@ Page platforms_page(const fleet::PlatformComparison& data, const SiteFrame& fram
     page.findings.push_back(fmt::format("Not compared, without a benchmark that {} has: {}.",
                                         data.baseline, fmt::join(data.without_common, ", ")));
   }
-  page.sections = {ranking_section(data)};
   Json platforms = Json::array();
   for (std::size_t i = 0; i < data.platforms.size(); ++i) {
     platforms.push_back(json_of_platform(data, i));
   }
-  page.data = data_text("platforms", {{"baseline", data.baseline},
-                                      {"common", data.common},
-                                      {"without_common", data.without_common},
-                                      {"platforms", std::move(platforms)}});
-  page.data_name = "platforms.json";
+  const Json json = {{"format", "understudy-fleet-platforms"},
+                     {"version", 1},
+                     {"baseline", data.baseline},
+                     {"jobs", data.jobs},
+                     {"common", data.common},
+                     {"without_common", data.without_common},
+                     {"platforms", std::move(platforms)}};
+  page.sections = {ranking_section(data, json, frame)};
+  for (std::size_t i = 0; i < data.platforms.size() && frame.fleet_name.empty(); ++i) {
+    if (data.platforms[i].platform != data.baseline) {
+      page.sections.push_back(
+          rows_section(data, data.platforms[i], json, fmt::format("/platforms/{}", i), frame));
+    }
+  }
+  set_data(page, json, "platforms.json", 1);
   return page;
 }
 
@@ -229,9 +226,9 @@ Page platform_page(const fleet::PlatformComparison& data, std::size_t index,
     page.findings.push_back(
         fmt::format("{} of them are predicted, not replayed.", platform.predicted));
   }
-  page.sections = {rows_section(data, platform), drivers_section(platform)};
-  page.data = data_text("platform", json_of_platform(data, index));
-  page.data_name = "platform.json";
+  const Json json = json_of_platform(data, index);
+  page.sections = {rows_section(data, platform, json, "", frame), drivers_section(json)};
+  set_data(page, json, "platform.json");
   return page;
 }
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/figures.h"
-#include "common/table.h"
 #include "drawing.h"
 
 namespace understudy::pages {

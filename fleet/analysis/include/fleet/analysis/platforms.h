@@ -60,6 +60,7 @@ struct PlatformSummary {
 
 struct PlatformComparison {
   std::string baseline;
+  std::size_t jobs = 0;                    ///< with a benchmark; those of one benchmark are one
   std::size_t common = 0;                  ///< benchmarks that every platform has
   std::vector<PlatformSummary> platforms;  ///< the fastest first, the baseline among them
   /// P(platforms[i] is faster than platforms[i + 1]), over benchmarks that both have.

@@ -29,7 +29,4 @@ struct CsvTable {
 /// number of cells, a quote that never ends, or text behind one.
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file);
 
-/// A cell as it is written: quoted where it has to be.
-[[nodiscard]] std::string csv_cell(std::string_view text);
-
 }  // namespace understudy::predictor

@@ -21,10 +21,4 @@ namespace understudy::pages {
                                    const std::vector<comparer::Run>& b, std::size_t top,
                                    const std::optional<comparer::DeviceSides>& devices = {});
 
-/// One row a line, then all other figures of the JSON, in the column `value`.
-[[nodiscard]] std::string comparison_csv(const comparer::Comparison& comparison,
-                                         const std::vector<comparer::Run>& a,
-                                         const std::vector<comparer::Run>& b,
-                                         const std::optional<comparer::DeviceSides>& devices = {});
-
 }  // namespace understudy::pages

@@ -125,7 +125,8 @@ struct BenchmarkData {
 };
 [[nodiscard]] Page benchmark_page(const BenchmarkData& data);
 
-/// platforms.html: platforms against one of them, the fastest first.
+/// platforms.html: platforms against one of them, the fastest first; outside of a site, whose frame
+/// has no name, with the benchmarks of each. Its data: docs/formats.md, "fleet --format json".
 [[nodiscard]] Page platforms_page(const fleet::PlatformComparison& comparison,
                                   const SiteFrame& frame);
 /// One of them, all of its benchmarks. `index`: place in `platforms`.

@@ -1,0 +1,119 @@
+#include "fleet/night.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "pages/html/from_json.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using pages::CellKind;
+using pages::ids, pages::table_at, pages::texts;
+using pages::set_data, pages::table_at, pages::texts;
+
+/// A list of the summary: what of it stands in a sentence, and its title.
+struct NightList {
+  const char* key;
+  const char* word;
+  const char* title;
+};
+constexpr std::array<NightList, 9> kLists = {
+    {{"broken", "BROKEN", "Broken"},
+     {"slower", "SLOWER", "Slower"},
+     {"still_broken", "STILL BROKEN", "Still broken"},
+     {"faster", "faster", "Faster"},
+     {"recovered", "recovered", "Recovered: as fast again as before it became slower"},
+     {"changed", "changed", "Changed"},
+     {"drifted", "drifted", "Drifted: the job changed, and does other work than before"},
+     {"change_points", "turned", "Turned, as the series show by now"},
+     {"unjudged", "not judged",
+      "Not judged: others were at work on the machine, or its own speed changed as much"}}};
+
+/// A night of before may lack a list. What drifted changed, too: it is told once, as what it is
+/// more.
+Json list_of(const Json& night, const std::string& key) {
+  Json list = night.value(key, Json::array());
+  if (key == "changed") {
+    const Json drifted = night.value("drifted", Json::array());
+    for (std::size_t i = list.size(); i-- > 0;) {
+      if (std::ranges::any_of(
+              drifted, [&](const Json& row) { return row.at("job") == list[i].at("job"); })) {
+        list.erase(i);
+      }
+    }
+  }
+  return list;
+}
+
+bool is_bad(const Json& night) {
+  // A slowdown that only the series shows is news; one that its own night told is none.
+  return !night.at("broken").empty() || !night.at("slower").empty() ||
+         std::ranges::any_of(list_of(night, "change_points"), [](const Json& point) {
+           return point.value("is_slower", false) && point.value("told_in_night", Json()).is_null();
+         });
+}
+
+/// Columns that none of the rows fills are left out.
+pages::Table told(const Json& night, const NightList& list) {
+  const Json rows = {{list.key, list_of(night, list.key)}};
+  std::vector<pages::Column> columns = {texts("job")};
+  for (const pages::Column& column : {texts("platform"), ids("since night", "since_night"),
+                                      ids("told in night", "told_in_night")}) {
+    const auto has_it = [&column](const Json& row) {
+      return row.contains(column.key) && !row.at(column.key).is_null() && row.at(column.key) != "";
+    };
+    if (std::ranges::any_of(rows[list.key], has_it)) {
+      columns.push_back(column);
+    }
+  }
+  columns.push_back(texts("what", "text"));
+  return table_at(rows, std::string("/") + list.key, list.title, std::move(columns));
+}
+
+}  // namespace
+
+std::string counts_of_night(const Json& night) {
+  std::string text;
+  for (const NightList& list : kLists) {
+    if (const std::size_t count = list_of(night, list.key).size(); count > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, list.word);
+    }
+  }
+  return text.empty() ? "no alarms" : text;
+}
+
+pages::Page night_summary_page(const std::string& summary) {
+  const Json night = Json::parse(summary);
+  const Json& unchanged = night.at("unchanged");
+  pages::Page page;
+  page.title =
+      fmt::format("Night {}: {}", night.at("night").get<std::int64_t>(), counts_of_night(night));
+  page.tone = is_bad(night) ? pages::Tone::kBad : pages::Tone::kGood;
+  page.verdict = fmt::format(
+      "{} job{}: {} unchanged by their files' times, {} by content, {} rebuilt; {} replayed.",
+      night.at("jobs").get<std::int64_t>(), night.at("jobs") == 1 ? "" : "s",
+      unchanged.at("by_time").get<std::int64_t>(), unchanged.at("by_content").get<std::int64_t>(),
+      night.at("made").get<std::int64_t>(), night.at("replayed").get<std::int64_t>());
+  if (night.at("jobs") == 0) {
+    page.findings.emplace_back("The fleet has no jobs: fleet add DATABASE TRACES");
+  }
+  if (const auto why = night.at("change_points_not_looked_for").get<std::string>(); !why.empty()) {
+    page.findings.push_back("Change points were not looked for: " + why);
+  }
+  pages::Section section{"night", "What happened", {}};
+  for (const NightList& list : kLists) {
+    section.blocks.emplace_back(told(night, list));
+  }
+  section.blocks.emplace_back(
+      table_at(night, "/skipped", "Not replayed on this node", {texts("what", "value")}));
+  section.blocks.emplace_back(table_at(night, "/not_run", "Not run", {texts("what", "value")}));
+  page.sections = {std::move(section)};
+  set_data(page, night, "night.json", 1);
+  return page;
+}
+
+}  // namespace understudy::cli
