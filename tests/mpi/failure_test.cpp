@@ -125,12 +125,14 @@ Ended run(int ranks, const std::string& scenario, const std::string& flags = "")
   return ended;
 }
 
-/// Ranks that meet at a store, as torchrun's do.
+#ifdef UNDERSTUDY_START_RANKS
+/// Ranks that meet at a store, as torchrun's do. That module needs LibTorch.
 Ended run_by_store(int ranks, const std::string& scenario) {
   return Watched("\"" UNDERSTUDY_START_RANKS "\" " + std::to_string(ranks) +
                  " \"" UNDERSTUDY_SCENARIO "\" " + scenario)
       .end();
 }
+#endif
 
 /// The libraries that stand in for CUDA's driver and NCCL.
 constexpr const char* kFakeGpu = "-x LD_LIBRARY_PATH=\"" UNDERSTUDY_FAKE_GPU_LIBRARIES "\"";
@@ -340,6 +342,7 @@ TEST(Abort, AnExceptionPastTheBackendDoesNotHang) {
   EXPECT_NE(ended.output.find("thrown with a call under way\n"), std::string::npos) << ended.output;
 }
 
+#ifdef UNDERSTUDY_START_RANKS
 // The same over sockets: what differs is who ends the other ranks.
 
 TEST(Store, ALateRankIsNamedAndTheOthersEnd) {
@@ -403,6 +406,8 @@ TEST(Store, ItsAddressMustBeTold) {
                            "for one process"})) +
               "\n"}));
 }
+
+#endif
 
 }  // namespace
 }  // namespace understudy::tests
