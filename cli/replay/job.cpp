@@ -22,7 +22,7 @@
 #include "matching/matching.h"
 #include "pages/report/report_page.h"
 #include "replay/load_bench.h"
-#include "replay/trace_files.h"
+#include "replay/rank_files.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
 #include "replayer/substitutes/mapped.h"
@@ -76,6 +76,9 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
     backend_->set_time_limit(*arguments_.options.timeout_s);
   }
   together([&] { load(); });
+  check_same(et_schema::benchmark_hash(bench_), "the ranks have read different benchmarks",
+             arguments_.input,
+             "Copy the benchmark anew to hosts on which it lies on a disk of their own.");
   try {
     const int status = run_ranks();
     has_ended_ = true;
@@ -113,21 +116,25 @@ void ReplayJob::check_rank() const {
 }
 
 void ReplayJob::check_alike() {
-  if (is_alone()) {
-    return;
-  }
   std::string mine = fmt::format("{}", fmt::join(arguments_.filters, " "));
   for (const auto& [name, value] : settings_of(arguments_)) {
     mine += fmt::format("{}{}: {}", mine.empty() ? "" : ", ", name, value);
   }
+  check_same(mine, "the ranks were started with different arguments", "arguments",
+             "Give all ranks the same.");
+}
+
+void ReplayJob::check_same(const std::string& mine, const char* summary, const std::string& field,
+                           const char* hint) {
+  if (is_alone()) {
+    return;
+  }
   const std::string theirs = backend_->all_gather_text(mine).front();
   together([&] {
     if (mine != theirs) {
-      throw et_schema::usage_error("the ranks were started with different arguments",
-                                   {.field = "arguments",
-                                    .expected = theirs + ", as on rank 0",
-                                    .got = mine,
-                                    .hint = "Give all ranks the same."});
+      throw et_schema::usage_error(
+          summary,
+          {.field = field, .expected = theirs + ", as on rank 0", .got = mine, .hint = hint});
     }
   });
 }
@@ -166,25 +173,7 @@ void ReplayJob::refuse_outputs() const {
 }
 
 std::vector<NamedOutput> ReplayJob::outputs() const {
-  std::vector<NamedOutput> outputs = {{arguments_.report_path, "--report"},
-                                      {arguments_.operator_times_path, "--operator-times"}};
-  const int ranks = backend_ == nullptr ? 1 : backend_->world_size();
-  if (ranks > 1) {
-    outputs.push_back({arguments_.trace_path, "--trace"});
-  }
-  for (int rank = 0; !arguments_.trace_path.empty() && rank < ranks; ++rank) {
-    outputs.push_back({trace_path(arguments_.trace_path, rank, ranks), "--trace"});
-  }
-  for (int rank = 0; !arguments_.checksums_path.empty() && rank < ranks; ++rank) {
-    outputs.push_back({checksums_path(rank, ranks), "--checksums"});
-  }
-  std::erase_if(outputs, [](const NamedOutput& output) { return output.path.empty(); });
-  return outputs;
-}
-
-std::string ReplayJob::checksums_path(int rank, int ranks) const {
-  return ranks == 1 ? arguments_.checksums_path
-                    : fmt::format("{}.{}", arguments_.checksums_path, rank);
+  return outputs_of(arguments_, backend_ == nullptr ? 1 : backend_->world_size());
 }
 
 void ReplayJob::check_world_size() const {
@@ -277,18 +266,7 @@ int ReplayJob::run_ranks() {
   if (is_first()) {
     print(report);
   }
-  if (!arguments_.operator_times_path.empty()) {
-    write_operator_times(run, report);
-  }
-  if (!arguments_.checksums_path.empty()) {
-    write_checksums(run.checksums);
-  }
-  if (!arguments_.trace_path.empty()) {
-    const std::vector<std::string> profiles = backend_->all_gather_text(run.trace);
-    if (is_first() && !run.trace.empty()) {
-      write_traces(arguments_.trace_path, profiles);
-    }
-  }
+  write_rank_files(run, report);
   if (!report.total.complete) {
     return status_of_signal(report.total.measurement.ended_by == "SIGINT" ? SIGINT : SIGTERM);
   }
@@ -378,34 +356,30 @@ void ReplayJob::print(const Report& report) const {
   }
 }
 
-void ReplayJob::write_checksums(const std::string& mine) {
-  const std::vector<std::string> all = backend_->all_gather_text(mine);
-  const auto ranks = static_cast<int>(all.size());
-  for (int rank = 0; is_first() && rank < ranks; ++rank) {
-    et_schema::write_file_atomically(checksums_path(rank, ranks),
-                                     all[static_cast<std::size_t>(rank)]);
-  }
-}
-
-void ReplayJob::write_operator_times(const replayer::RankRun& run, const Report& report) {
-  et_schema::OperatorTimes times{report.environment.tool_version,
-                                 report.environment.benchmark,
-                                 report.environment.benchmark_hash,
-                                 report.environment.device,
-                                 report.environment.threads,
-                                 report.world_size,
-                                 run.instruction_times};
-  const std::vector<std::string> all = backend_->all_gather_text(et_schema::to_json_lines(times));
-  if (!is_first()) {
-    return;
-  }
-  times.rows.clear();
-  for (const std::string& text : all) {
-    et_schema::OperatorTimes of_rank =
-        et_schema::parse_operator_times(text, "a rank's operator times");
-    std::ranges::move(of_rank.rows, std::back_inserter(times.rows));
-  }
-  et_schema::write_file_atomically(arguments_.operator_times_path, et_schema::to_json_lines(times));
+/// What single ranks have beside the report, by the first of them.
+void ReplayJob::write_rank_files(const replayer::RankRun& run, const Report& report) {
+  const auto of_all = [this](const std::string& path, const std::string& mine, const auto& write) {
+    if (path.empty()) {
+      return;
+    }
+    const std::vector<std::string> all = backend_->all_gather_text(mine);
+    if (is_first() && !mine.empty()) {
+      write(path, all);
+    }
+  };
+  const et_schema::OperatorTimes times{report.environment.tool_version,
+                                       report.environment.benchmark,
+                                       report.environment.benchmark_hash,
+                                       report.environment.device,
+                                       report.environment.threads,
+                                       report.world_size,
+                                       run.instruction_times};
+  of_all(arguments_.operator_times_path, et_schema::to_json_lines(times),
+         [&](const std::string& path, const std::vector<std::string>& all) {
+           write_operator_times(path, times, all);
+         });
+  of_all(arguments_.checksums_path, run.checksums, write_checksums);
+  of_all(arguments_.trace_path, run.trace, write_traces);
 }
 
 void ReplayJob::check_coverage(const Report& report) const {

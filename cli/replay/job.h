@@ -33,11 +33,13 @@ class ReplayJob {
   void check_rank() const;
   /// Ranks that were told to run different things would wait for each other in vain.
   void check_alike();
+  /// Refuses what differs from rank 0's.
+  void check_same(const std::string& mine, const char* summary, const std::string& field,
+                  const char* hint);
   void load();
   /// Before the work: what cannot be written, or would take the place of something else.
   void refuse_outputs() const;
   [[nodiscard]] std::vector<NamedOutput> outputs() const;
-  [[nodiscard]] std::string checksums_path(int rank, int ranks) const;
   void check_world_size() const;
   /// Some of a job's ranks replay one by one, or without communication.
   void check_partial() const;
@@ -47,8 +49,7 @@ class ReplayJob {
   [[nodiscard]] et_schema::Report merged(const replayer::RankRun& run);
   [[nodiscard]] std::string printed(const et_schema::Report& report) const;
   void print(const et_schema::Report& report) const;
-  void write_checksums(const std::string& mine);
-  void write_operator_times(const replayer::RankRun& run, const et_schema::Report& report);
+  void write_rank_files(const replayer::RankRun& run, const et_schema::Report& report);
   void check_coverage(const et_schema::Report& report) const;
   /// Runs `part` on all ranks; if it throws on some, the lowest of them throws and the others wait
   /// for the end.

@@ -1,10 +1,13 @@
-#include "replay/trace_files.h"
+#include "replay/rank_files.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "et_schema/support/output_file.h"
 
@@ -33,7 +36,9 @@ void add_rank(const Json& profile, int rank, Json& all) {
   }
 }
 
-}  // namespace
+std::string checksums_path(const std::string& path, int rank, int ranks) {
+  return ranks == 1 ? path : fmt::format("{}.{}", path, rank);
+}
 
 std::string trace_path(const std::string& path, int rank, int ranks) {
   if (ranks == 1) {
@@ -42,6 +47,45 @@ std::string trace_path(const std::string& path, int rank, int ranks) {
   std::filesystem::path own(path);
   own.replace_extension(fmt::format("{}{}", rank, own.extension().string()));
   return own.string();
+}
+
+}  // namespace
+
+std::vector<NamedOutput> outputs_of(const ReplayArguments& arguments, int ranks) {
+  std::vector<NamedOutput> outputs = {{arguments.report_path, "--report"},
+                                      {arguments.operator_times_path, "--operator-times"}};
+  if (ranks > 1) {
+    outputs.push_back({arguments.trace_path, "--trace"});
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (!arguments.trace_path.empty()) {
+      outputs.push_back({trace_path(arguments.trace_path, rank, ranks), "--trace"});
+    }
+    if (!arguments.checksums_path.empty()) {
+      outputs.push_back({checksums_path(arguments.checksums_path, rank, ranks), "--checksums"});
+    }
+  }
+  std::erase_if(outputs, [](const NamedOutput& output) { return output.path.empty(); });
+  return outputs;
+}
+
+void write_checksums(const std::string& path, const std::vector<std::string>& texts) {
+  const auto ranks = static_cast<int>(texts.size());
+  for (int rank = 0; rank < ranks; ++rank) {
+    et_schema::write_file_atomically(checksums_path(path, rank, ranks),
+                                     texts[static_cast<std::size_t>(rank)]);
+  }
+}
+
+void write_operator_times(const std::string& path, et_schema::OperatorTimes times,
+                          const std::vector<std::string>& texts) {
+  times.rows.clear();
+  for (const std::string& text : texts) {
+    et_schema::OperatorTimes of_rank =
+        et_schema::parse_operator_times(text, "a rank's operator times");
+    std::ranges::move(of_rank.rows, std::back_inserter(times.rows));
+  }
+  et_schema::write_file_atomically(path, et_schema::to_json_lines(times));
 }
 
 void write_traces(const std::string& path, const std::vector<std::string>& profiles) {
