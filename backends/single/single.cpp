@@ -46,6 +46,7 @@ class SingleBackend : public Backend {
   explicit SingleBackend(const BackendOptions& options)
       : rank_(options.rank),
         world_size_(options.world_size),
+        reads_sent_(options.reads_sent),
         on_host_(host_moves(staging_)),
         on_device_(options.device_moves) {
     UNDERSTUDY_ASSERT(world_size_ >= 1 && rank_ >= 0 && rank_ < world_size_);
@@ -236,7 +237,7 @@ class SingleBackend : public Backend {
 
   /// Reads the buffer once into memory that stays in the cache, as a send would.
   void pass(const Buffer& buffer) const {
-    const std::int64_t total = size_bytes(buffer);
+    const std::int64_t total = reads_sent_ ? size_bytes(buffer) : 0;
     for (std::int64_t at = 0; at < total; at += kStagingBytes) {
       moves_->copy(moves_->staging, bytes_of(buffer) + at,
                    unsigned_size(std::min(kStagingBytes, total - at)));
@@ -245,6 +246,7 @@ class SingleBackend : public Backend {
 
   int rank_;
   int world_size_;
+  bool reads_sent_;
   std::vector<CallPlace> groups_;
   std::vector<std::byte> staging_;
   DeviceMoves on_host_;

@@ -13,7 +13,7 @@
 namespace understudy::backends {
 
 /// Version of this interface: a module of another version is refused when it is loaded.
-inline constexpr int kBackendVersion = 4;
+inline constexpr int kBackendVersion = 5;
 
 /// A job with the communicator of its ranks, as a module makes it. Destroying it ends this rank's
 /// part of the job, and waits for the other ranks to do the same unless a call has failed or an
@@ -36,6 +36,7 @@ struct BackendOptions {
   double time_limit_s = 300;  ///< set_time_limit(), from the start on
   int rank = 0;               ///< of `single`: the rank of the benchmark that this process plays
   int world_size = 1;         ///< of `single`: the ranks of the benchmark
+  bool reads_sent = true;     ///< of `single`: reads what is only sent, as sending it would
   /// Of `single`: takes calls in the device's memory, too.
   std::optional<DeviceMoves> device_moves = std::nullopt;
 };

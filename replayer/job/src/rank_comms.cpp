@@ -77,6 +77,7 @@ void RankComms::use_local(const et_schema::Bench& bench, int rank, const ReplayO
   backends::BackendOptions own;
   own.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   own.world_size = bench.recorded_world_size();
+  own.reads_sent = options.only != Only::kCompute;
   if (device.is_cuda() && !options.comms) {
     staging_ = device_block(device, static_cast<std::size_t>(backends::kStagingBytes));
   }

@@ -66,6 +66,30 @@ TEST(Single, CollectivesOfOneRankAreExact) {
   }
 }
 
+TEST(Single, WhatIsOnlySentIsReadUnlessItIsToCostNothing) {
+  for (const bool reads_sent : {true, false}) {
+    std::size_t moved_bytes = 0;
+    std::vector<std::byte> staging(static_cast<std::size_t>(kStagingBytes));
+    BackendOptions options;
+    options.world_size = 2;
+    options.reads_sent = reads_sent;
+    options.device_moves =
+        DeviceMoves{[&](void*, const void*, std::size_t bytes) { moved_bytes += bytes; },
+                    [](void*, std::size_t) {}, staging.data()};
+    const auto backend = make_single_backend(options);
+    Numbers numbers = {1, 2, 3};
+    Call reduced = make_call(CommKind::kAllReduce);
+    reduced.inputs = reduced.outputs = {buffer(numbers)};
+    Call sent = make_call(CommKind::kSend, 0, 1);
+    sent.inputs = {buffer(numbers)};
+    for (Call* const call : {&reduced, &sent}) {
+      call->memory = et_schema::DeviceType::kCuda;
+      backend->run(*call);
+    }
+    EXPECT_EQ(moved_bytes, reads_sent ? 2 * sizeof(std::int32_t) * numbers.size() : 0);
+  }
+}
+
 TEST(Single, AllReduceInPlaceKeepsTheOwnContribution) {
   const auto backend = third_of_four();
   // More than one block of the pass through local memory.
