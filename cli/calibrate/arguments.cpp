@@ -66,40 +66,28 @@ std::optional<double> parse_duration_s(const std::string& text) {
   return number * scale;
 }
 
-void add_budget_option(CLI::App& app, CalibrateArguments& arguments) {
+void add_limit_options(CLI::App& app, CalibrateArguments& arguments) {
   arguments.budget_s = kDefaultBudgetSeconds;
-  app.add_option_function<std::string>(
-         "--budget",
-         [&arguments](const std::string& text) {
-           const std::optional<double> seconds = parse_duration_s(text);
-           if (!seconds) {
-             throw CLI::ValidationError(
-                 "--budget", fmt::format("{} is no duration, as 90s, 10m or 1.5h", text));
-           }
-           arguments.budget_s = *seconds;
-         },
-         "Total measuring time, interrupted calibrations included: 90s, 10m, 1h")
-      ->type_name("TIME")
+  add_text_option(
+      app, "--budget",
+      [&arguments](const std::string& text) {
+        const std::optional<double> seconds = parse_duration_s(text);
+        arguments.budget_s = seconds.value_or(0);
+        return seconds.has_value();
+      },
+      "no duration, as 90s, 10m or 1.5h", "TIME",
+      "Total measuring time, interrupted calibrations included: 90s, 10m, 1h")
       ->default_str("10m");
-}
-
-void add_error_option(CLI::App& app, CalibrateArguments& arguments) {
   arguments.error = kDefaultPercent / kPercent;
-  app.add_option_function<std::string>(
-         "--error",
-         [&arguments](const std::string& text) {
-           const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
-           double percent = 0;
-           if (!CLI::detail::lexical_cast(number, percent) ||
-               !(percent > 0 && percent <= kPercent)) {
-             throw CLI::ValidationError(
-                 "--error", fmt::format("{} is no percentage above 0, as 5 or 2.5%", text));
-           }
-           arguments.error = percent / kPercent;
-         },
-         "Stop measuring an operator when new calls are predicted with at most this error, on "
-         "average")
-      ->type_name("X%")
+  add_text_option(
+      app, "--error",
+      [&arguments](const std::string& text) {
+        const std::optional<double> percent = parse_percent(text, kPercent);
+        arguments.error = percent.value_or(0) / kPercent;
+        return percent.has_value();
+      },
+      "no percentage above 0, as 5 or 2.5%", "X%",
+      "Stop measuring an operator when new calls are predicted with at most this error, on average")
       ->default_str("5%");
 }
 
@@ -121,21 +109,13 @@ void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
                                     .hint = "Leave the inputs out to measure this machine."});
     }
   }
-  if (arguments.energy && arguments.device == "cpu") {
-    throw et_schema::usage_error("the energy of calls is counted on GPUs only",
-                                 {.field = "--energy",
-                                  .expected = "--device cuda",
-                                  .got = "--device cpu",
-                                  .hint = "Leave --energy out, or measure a GPU."});
-  }
-  if (arguments.fit.output.empty() && (!measures || arguments.rows.empty())) {
-    throw et_schema::usage_error(
-        "there is nowhere to write to",
-        {.field = "--output",
-         .expected = measures ? "-o FILE for a platform, or --rows FILE" : "-o FILE",
-         .got = "nothing",
-         .hint = "calibrate --help shows examples"});
-  }
+  refuse_if(arguments.energy && arguments.device == "cpu",
+            "the energy of calls is counted on GPUs only", "--energy", "--device cuda",
+            "--device cpu", "Leave --energy out, or measure a GPU.");
+  refuse_if(arguments.fit.output.empty() && (!measures || arguments.rows.empty()),
+            "there is nowhere to write to", "--output",
+            measures ? "-o FILE for a platform, or --rows FILE" : "-o FILE", "nothing",
+            "calibrate --help shows examples");
 }
 
 void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
@@ -160,8 +140,7 @@ void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
       ->capture_default_str();
   app.add_flag("--energy", arguments.energy,
                "Measure the energy of each call, too, in half a second more of it (GPUs)");
-  add_budget_option(app, arguments);
-  add_error_option(app, arguments);
+  add_limit_options(app, arguments);
   app.add_option("--only", arguments.only,
                  fmt::format("Measure only operators of this class: {}",
                              fmt::join(calibrator::area_classes(), ", ")))
@@ -187,7 +166,7 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
        .more_statuses = kMoreStatuses});
   add_fit_options(*app, arguments.fit);
   add_measuring_options(*app, arguments);
-  add_format_option(*app, arguments.fit.format, true);
+  add_format_option(*app, arguments.fit.format);
   add_quiet_option(*app, arguments.fit.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   check_mode(*app, arguments);

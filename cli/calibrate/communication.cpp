@@ -149,10 +149,7 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   if (is_first) {
     refuse_output(arguments.rows, {}, "--rows");
   }
-  Progress progress;
-  if (!is_first || arguments.fit.quiet) {
-    progress.silence();
-  }
+  Progress progress(!is_first || arguments.fit.quiet);
   StopSignals signals;
   signals.listen(is_first ? kEndingWords : nullptr);
   const std::vector<std::string> hosts = backend_->all_gather_text(backend_->host());

@@ -209,15 +209,11 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
       ->check(
           CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees"}).description(""))
       ->type_name("KIND,…");
-  app.add_option("--most-rows", arguments.most_rows,
-                 "Fit each operator to at most this many rows, sampled evenly")
-      ->check(CLI::Range(std::size_t{100}, std::size_t{1000000}).description(""))
-      ->type_name("N")
+  add_number_option(app, "--most-rows", arguments.most_rows, std::size_t{100}, std::size_t{1000000},
+                    "N", "Fit each operator to at most this many rows, sampled evenly")
       ->capture_default_str();
-  app.add_option("--ranks-per-node", arguments.ranks_per_node,
-                 "In recorded communication: ranks that share a node, in order of their numbers")
-      ->check(CLI::Range(1, kMostRanks).description(""))
-      ->type_name("N")
+  add_number_option(app, "--ranks-per-node", arguments.ranks_per_node, 1, kMostRanks, "N",
+                    "In recorded communication: ranks that share a node, in order of their numbers")
       ->capture_default_str();
 }
 
@@ -225,10 +221,7 @@ int fit_files(const FitArguments& arguments) {
   std::vector<std::string> inputs = arguments.inputs;
   inputs.insert(inputs.end(), arguments.specs.begin(), arguments.specs.end());
   refuse_output(arguments.output, inputs, "--output");
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   FitResult result;
   const predictor::Platform platform = fit(arguments, progress, result);
   progress.show("writing");

@@ -54,10 +54,7 @@ int measure_machine(const CalibrateArguments& arguments) {
     refuse_output(arguments.fit.output, arguments.benches, "--output");
     refuse_shared_outputs({{arguments.fit.output, "--output"}, {arguments.rows, "--rows"}});
   }
-  Progress progress;
-  if (arguments.fit.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.fit.quiet);
   const CalibrationSummary summary = measure_operators(arguments, progress);
   progress.clear();
   if (!arguments.fit.quiet || arguments.fit.format != Format::kText) {

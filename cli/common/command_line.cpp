@@ -90,19 +90,30 @@ std::unique_ptr<CLI::App> make_app(const ProgramText& text) {
   return app;
 }
 
-void add_format_option(CLI::App& app, Format& format, bool makes_pages) {
-  std::map<std::string, Format> names = {
-      {"text", Format::kText}, {"json", Format::kJson}, {"csv", Format::kCsv}};
-  std::vector<std::string> members = {"text", "json", "csv"};
-  std::string help = "How to print the result: text, json or csv";
-  if (makes_pages) {
-    names.emplace("html", Format::kHtml);
-    members.emplace_back("html");
-    help = "How to print the result: text, json, csv or html (a page in one file)";
+void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,
+               const char* got, const char* hint) {
+  if (is_wrong) {
+    throw et_schema::usage_error(summary,
+                                 {.field = field, .expected = expected, .got = got, .hint = hint});
   }
+}
+
+std::optional<double> parse_percent(const std::string& text, double most) {
+  const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
+  double percent = 0;
+  const bool is_number = CLI::detail::lexical_cast(number, percent);
+  return is_number && percent > 0 && percent <= most ? std::optional(percent) : std::nullopt;
+}
+
+void add_format_option(CLI::App& app, Format& format) {
+  static const std::map<std::string, Format> kNames = {{"text", Format::kText},
+                                                       {"json", Format::kJson},
+                                                       {"csv", Format::kCsv},
+                                                       {"html", Format::kHtml}};
   app.add_option_function<std::string>(
-         "--format", [&format, names](const std::string& name) { format = names.at(name); }, help)
-      ->check(CLI::IsMember(members))
+         "--format", [&format](const std::string& name) { format = kNames.at(name); },
+         "How to print the result: text, json, csv or html (a page in one file)")
+      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
       ->type_name("FORMAT")
       ->default_str("text");
 }

@@ -84,9 +84,9 @@ std::string progress_text(const ProgressState& state, double elapsed_s) {
   return text;
 }
 
-Progress::Progress() : Progress(standard_error()) {
+Progress::Progress(bool is_silent) : Progress(standard_error()) {
   const char* wish = std::getenv(kWish);
-  is_silent_ = wish != nullptr && std::string_view(wish) == "off";
+  is_silent_ = is_silent || (wish != nullptr && std::string_view(wish) == "off");
   if (const double line_s = wish == nullptr ? 0 : std::atof(wish); line_s > 0) {
     output_.line_s = line_s;
   }

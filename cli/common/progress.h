@@ -35,7 +35,7 @@ class Progress {
     std::function<double()> now_s;
   };
 
-  Progress();
+  explicit Progress(bool is_silent = false);
   explicit Progress(Output output);
   ~Progress();
   Progress(const Progress&) = delete;

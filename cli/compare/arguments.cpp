@@ -27,12 +27,11 @@ constexpr const char* kExamples =
 void add_fail_on_option(CLI::App& app, FailOn& fail_on) {
   static const std::map<std::string, FailOn> kNames = {
       {"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}};
-  app.add_option_function<std::string>(
-         "--fail-on", [&fail_on](const std::string& name) { fail_on = kNames.at(name); },
-         "End with status 1 if a row is slower (slower), if one is slower or faster (different), "
-         "or never")
-      ->check(CLI::IsMember({"slower", "different", "never"}))
-      ->type_name("WHAT")
+  add_choice_option(
+      app, "--fail-on", {"slower", "different", "never"},
+      [&fail_on](const std::string& name) { fail_on = kNames.at(name); }, "WHAT",
+      "End with status 1 if a row is slower (slower), if one is slower or faster (different), "
+      "or never")
       ->default_str("slower");
 }
 
@@ -77,7 +76,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
                   "A and B: reports of replay, predictions, Kineto profiles, or folders");
   app->add_option("--a", arguments.a, "Runs of A");
   app->add_option("--b", arguments.b, "Runs of B");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   app->add_option("--output", arguments.output, "Write the result to this file");
   add_fail_on_option(*app, arguments.fail_on);
   app->add_option_function<double>(

@@ -31,10 +31,7 @@ int compare(const CompareArguments& arguments) {
     inputs.insert(inputs.end(), arguments.b.begin(), arguments.b.end());
     refuse_output(arguments.output, inputs, "--output");
   }
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
   const ComparedRuns runs = read_runs(arguments.a, arguments.b);

@@ -84,15 +84,11 @@ Arguments read_arguments(int argc, char** argv) {
                   "parts' own shares may differ")
       ->allow_extra_args(false)
       ->type_name("PATH:SHARE");
-  app->add_option("--minutes", arguments.minutes,
-                  "With --fit: minutes that a replay of 25 iterations may take")
-      ->check(CLI::Range(0.001, 1e6).description(""))
-      ->type_name("M")
+  add_number_option(*app, "--minutes", arguments.minutes, 0.001, 1e6, "M",
+                    "With --fit: minutes that a replay of 25 iterations may take")
       ->capture_default_str();
-  app->add_option("--tolerance", arguments.tolerance,
-                  "With --fit: share of time that may lie in other operator classes than asked")
-      ->check(CLI::Range(0.0, 1.0).description(""))
-      ->type_name("X")
+  add_number_option(*app, "--tolerance", arguments.tolerance, 0.0, 1.0, "X",
+                    "With --fit: share of time that may lie in other operator classes than asked")
       ->capture_default_str();
   app->add_option("--operators", arguments.operators,
                   "Only operators of --shapes-of whose name matches this regular expression");
@@ -103,7 +99,7 @@ Arguments read_arguments(int argc, char** argv) {
                 "List what the plan's pieces read and make; write nothing");
   app->add_flag("--loops", arguments.folds,
                 "Write repeated instruction sequences once, as loops (bench.et version 3)");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   check(arguments);
@@ -248,10 +244,7 @@ class Composing {
 };
 
 int compose(const Arguments& arguments) {
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   progress.tick();
   return Composing(arguments, progress).run();
 }

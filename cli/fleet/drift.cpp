@@ -52,7 +52,7 @@ DriftArguments read_drift_arguments(int argc, char** argv) {
       ->expected(2)
       ->type_name("JOB JOB");
   app->add_flag("--all", arguments.all, "Also show jobs that did not drift");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   add_quiet_option(*app, arguments.quiet, "no text, only the exit status");
   parse_arguments(*app, argc, argv);
   return arguments;

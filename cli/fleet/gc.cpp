@@ -53,13 +53,10 @@ GcArguments read_gc_arguments(int argc, char** argv) {
   add_database_option(*app, arguments.url);
   app->add_option("--store", arguments.store, "The store's folder (default: the remembered one)")
       ->type_name("DIR");
-  app->add_option("--keep-nights", arguments.keep_nights,
-                  "Delete reports of nights before the last N")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->type_name("N");
-  app->add_option("--min-age", arguments.age_s, "Keep younger files, which running work may need")
-      ->check(CLI::Range(0.0, 1e9).description(""))
-      ->type_name("SECONDS")
+  add_number_option(*app, "--keep-nights", arguments.keep_nights, 1, 1'000'000, "N",
+                    "Delete reports of nights before the last N");
+  add_number_option(*app, "--min-age", arguments.age_s, 0.0, 1e9, "SECONDS",
+                    "Keep younger files, which running work may need")
       ->capture_default_str();
   app->add_option("--backup", arguments.backup, "Copy the database to this file first")
       ->type_name("FILE");

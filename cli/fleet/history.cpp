@@ -49,7 +49,7 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
   app->add_option("--last", arguments.last, "Number of nights or results")
       ->check(CLI::Range(1, 1'000'000).description(""))
       ->capture_default_str();
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   parse_arguments(*app, argc, argv);
   return arguments;
 }

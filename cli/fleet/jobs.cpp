@@ -110,7 +110,7 @@ int fleet_jobs(int argc, char** argv) {
                    "  fleet jobs fleet.db --format json\n",
        .failure = "the database failed"});
   add_database_option(*app, url);
-  add_format_option(*app, format, true);
+  add_format_option(*app, format);
   parse_arguments(*app, argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   Listing listing;

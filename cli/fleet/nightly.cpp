@@ -70,36 +70,27 @@ void add_worker_options(CLI::App& app, NightlyArguments& arguments) {
          "--platform", night.platform,
          "Name of this kind of node, to file results under (default: its processor and cores)")
       ->type_name("NAME");
-  app.add_option("--jobs", night.jobs,
-                 "Benchmarks generated at a time (default: this node's cores)")
-      ->check(CLI::Range(1, 4096).description(""))
-      ->type_name("N");
-  app.add_option("--lease", night.lease_s,
-                 "Seconds without a sign of life after which another worker takes over")
-      ->check(CLI::Range(0.5, 86400.0).description(""))
-      ->type_name("S")
+  add_number_option(app, "--jobs", night.jobs, 1, 4096, "N",
+                    "Benchmarks generated at a time (default: this node's cores)");
+  add_number_option(app, "--lease", night.lease_s, 0.5, 86400.0, "S",
+                    "Seconds without a sign of life after which another worker takes over")
       ->capture_default_str();
   add_quiet_option(app, arguments.quiet, "no text on standard output");
 }
 
 void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
   app.add_flag("--generate-only", replay.generate_only, "Make benchmarks, replay none");
-  app.add_option("--iterations", replay.iterations,
-                 "Iterations of each replay, at most (default: replay's)")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->type_name("N");
-  app.add_option("--seconds", replay.seconds,
-                 "Seconds of iterations of each replay, at most (default: replay's)")
-      ->check(CLI::Range(0.001, 1e6).description(""))
-      ->type_name("S");
+  add_number_option(app, "--iterations", replay.iterations, 1, 1'000'000, "N",
+                    "Iterations of each replay, at most (default: replay's)");
+  add_number_option(app, "--seconds", replay.seconds, 0.001, 1e6, "S",
+                    "Seconds of iterations of each replay, at most (default: replay's)");
   add_words_option(app, "--replay-flags", replay.flags, "More flags for replay");
   add_words_option(app, "--launcher", replay.launcher,
                    "Command that starts several ranks (default: mpirun -np {ranks})");
   app.add_flag("--oversubscribe", replay.oversubscribes,
                "Also replay benchmarks of more ranks than this node has cores");
-  app.add_option("--timeout", replay.timeout_s, "Seconds of one replay, at most")
-      ->check(CLI::Range(1.0, 1e6).description(""))
-      ->type_name("S")
+  add_number_option(app, "--timeout", replay.timeout_s, 1.0, 1e6, "S",
+                    "Seconds of one replay, at most")
       ->capture_default_str();
   app.add_option_function<double>(
          "--slower-by", [&replay](double percent) { replay.least_change = percent / kPercent; },
@@ -174,7 +165,7 @@ NightlyArguments read_nightly(int argc, char** argv) {
       ->type_name("PYTHON");
   app->add_option("-o,--output", arguments.output, "Write the summary to this file")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   parse_arguments(*app, argc, argv);
   if (night.otava.empty()) {
     night.otava = fleet::find_otava(own_program());
@@ -218,10 +209,7 @@ int fleet_nightly(int argc, char** argv) {
   const NightlyArguments arguments = read_nightly(argc, argv);
   const std::string logs = slurm_logs(arguments.night);
   const std::string for_slurm = "waiting for Slurm, whose jobs write to " + logs;
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   std::string summary;
   if (arguments.engine == "slurm") {
     progress.tick();
@@ -247,10 +235,7 @@ int fleet_nightly(int argc, char** argv) {
 
 int fleet_worker(int argc, char** argv) {
   const NightlyArguments arguments = read_worker(argc, argv);
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   std::vector<std::string> kinds = {fleet::kGenerateWork, fleet::kReplayWork};
   if (!arguments.only.empty()) {
     kinds = {arguments.only};

@@ -31,7 +31,7 @@ PlatformsArguments read_platforms_arguments(int argc, char** argv) {
   app->add_option("--baseline", arguments.baseline, "The platform that is 1")
       ->required()
       ->type_name("NAME");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   parse_arguments(*app, argc, argv);
   return arguments;
 }

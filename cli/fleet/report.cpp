@@ -77,10 +77,7 @@ void make_folder(const std::string& folder) {
 
 int fleet_report(int argc, char** argv) {
   ReportArguments arguments = read_report_arguments(argc, argv);
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   arguments.site.fleet_name = name_of(arguments.url);
   arguments.site.store = fleet::setting(*connection, "store");

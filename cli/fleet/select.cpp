@@ -84,10 +84,8 @@ SelectArguments read_select_arguments(int argc, char** argv) {
   app->add_option("--budget", arguments.budget, "Number of jobs (20), or minutes of replays (30m)")
       ->required()
       ->type_name("N|Nm");
-  app->add_option("--max-error", arguments.options.max_error,
-                  "Take no more jobs once the error is below this share (0.03)")
-      ->check(CLI::Range(0.0, 1.0).description(""))
-      ->type_name("E");
+  add_number_option(*app, "--max-error", arguments.options.max_error, 0.0, 1.0, "E",
+                    "Take no more jobs once the error is below this share (0.03)");
   app->add_option("--time-on", arguments.time_on,
                   "Weigh classes by times measured on this platform (default: recorded times)")
       ->type_name("PLATFORM");
@@ -99,7 +97,7 @@ SelectArguments read_select_arguments(int argc, char** argv) {
       ->capture_default_str();
   app->add_option("-o,--output", arguments.output, "Write the subset to this file (YAML)")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   add_quiet_option(*app, arguments.quiet, "no text on standard output");
   parse_arguments(*app, argc, argv);
   set_budget(arguments);

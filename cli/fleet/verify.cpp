@@ -169,15 +169,12 @@ int fleet_verify(int argc, char** argv) {
   add_database_option(*app, url);
   app->add_option("--store", store_name, "The store's folder (default: the remembered one)")
       ->type_name("DIR");
-  add_format_option(*app, format, true);
+  add_format_option(*app, format);
   add_quiet_option(*app, quiet, "the result is printed");
   parse_arguments(*app, argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   const fleet::ObjectStore store(store_folder(*connection, store_name));
-  Progress progress;
-  if (quiet) {
-    progress.silence();
-  }
+  Progress progress(quiet);
   Verifier verifier(*connection, store, progress);
   const std::vector<Fault> faults = verifier.run();
   progress.clear();

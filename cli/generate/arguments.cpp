@@ -50,41 +50,27 @@ constexpr const char* kExamples =
 void check(const GenerateArguments& arguments) {
   const bool writes = first_given(arguments, Use::kWrite) != nullptr;
   if (!arguments.sign.new_key_path.empty()) {
-    if (!arguments.paths.empty() || writes || first_given(arguments, Use::kChange) != nullptr) {
-      throw et_schema::usage_error("--new-key goes without other inputs and outputs",
-                                   {.field = "--new-key",
-                                    .expected = "generate --new-key FILE",
-                                    .got = "traces or an output beside it",
-                                    .hint = "make the key first, then --sign with it"});
-    }
+    refuse_if(!arguments.paths.empty() || writes || first_given(arguments, Use::kChange) != nullptr,
+              "--new-key goes without other inputs and outputs", "--new-key",
+              "generate --new-key FILE", "traces or an output beside it",
+              "make the key first, then --sign with it");
     return;
   }
-  if (arguments.paths.empty()) {
-    throw et_schema::usage_error("TRACE is required", {.hint = "generate --help has examples"});
-  }
-  if (!arguments.kernels.empty() && (arguments.batch || arguments.shapes_within)) {
-    throw et_schema::usage_error("kernels are launched as they were recorded",
-                                 {.field = "--kernels",
-                                  .expected = "the recorded sizes",
-                                  .got = arguments.batch ? "--batch or --size" : "--shapes-within",
-                                  .hint = "leave --kernels out: replays then stub the kernels"});
-  }
-  if (!arguments.kernels.empty() && arguments.output.empty()) {
-    throw et_schema::usage_error(
-        "only a benchmark holds compiled kernels",
-        {.field = "--kernels", .expected = "-o BENCH", .got = "no --output"});
-  }
-  if (!arguments.sign.key_path.empty() && arguments.output.empty()) {
-    throw et_schema::usage_error("only a benchmark can be signed",
-                                 {.field = "--sign", .expected = "-o BENCH", .got = "no --output"});
-  }
-  if (!writes) {
-    throw et_schema::usage_error("nothing to write",
-                                 {.field = "--output",
-                                  .expected = "-o BENCH, --chakra DIR or --emit LANGUAGE FOLDER",
-                                  .got = "none of them",
-                                  .hint = "generate --help has examples"});
-  }
+  const bool has_kernels = !arguments.kernels.empty();
+  const bool has_output = !arguments.output.empty();
+  refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
+            "generate --help has examples");
+  refuse_if(has_kernels && (arguments.batch || arguments.shapes_within),
+            "kernels are launched as they were recorded", "--kernels", "the recorded sizes",
+            arguments.batch ? "--batch or --size" : "--shapes-within",
+            "leave --kernels out: replays then stub the kernels");
+  refuse_if(has_kernels && !has_output, "only a benchmark holds compiled kernels", "--kernels",
+            "-o BENCH", "no --output");
+  refuse_if(!arguments.sign.key_path.empty() && !has_output, "only a benchmark can be signed",
+            "--sign", "-o BENCH", "no --output");
+  refuse_if(!writes, "nothing to write", "--output",
+            "-o BENCH, --chakra DIR or --emit LANGUAGE FOLDER", "none of them",
+            "generate --help has examples");
 }
 
 }  // namespace
@@ -146,12 +132,10 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       ->needs(subgraph);
   static const std::map<std::string, generator::Only> kKinds = {
       {"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}};
-  app->add_option_function<std::string>(
-         "--only",
-         [&arguments](const std::string& name) { arguments.options.only = kKinds.at(name); },
-         "Only this part: compute or comms")
-      ->check(CLI::IsMember({"compute", "comms"}))
-      ->type_name("PART");
+  add_choice_option(
+      *app, "--only", {"compute", "comms"},
+      [&arguments](const std::string& name) { arguments.options.only = kKinds.at(name); }, "PART",
+      "Only this part: compute or comms");
   app->add_option("--include", arguments.options.include,
                   "Only operators whose name matches this regular expression");
   add_allow_option(*app, arguments.options.allowed_operators);
@@ -169,7 +153,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       "--allow-partial",
       [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },
       "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   CLI::Option* profile =
       app->add_option("--profile", arguments.profiles.files,
                       "Kineto profiles that give the recorded times, one a rank (default: those of "
@@ -192,13 +176,11 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
          "OUTPUT.names.json)")
       ->type_name("FILE")
       ->needs(obfuscate);
-  app->add_option(
-         "--reduce", arguments.reduce,
-         "Write repeated instruction sequences once, as loops (smaller file, same replay). "
-         "Recorded times in a loop become their mean; the total of no operator class "
-         "changes by more than SHARE (0.02 = 2 %)")
-      ->check(CLI::Range(0.0, 1.0).description(""))
-      ->type_name("SHARE");
+  add_number_option(
+      *app, "--reduce", arguments.reduce, 0.0, 1.0, "SHARE",
+      "Write repeated instruction sequences once, as loops (smaller file, same replay). "
+      "Recorded times in a loop become their mean; the total of no operator class "
+      "changes by more than SHARE (0.02 = 2 %)");
   add_blur_option(*app, arguments.shapes_within);
   BatchTexts batch;
   add_batch_options(*app, batch);

@@ -164,23 +164,19 @@ std::optional<generator::BatchSize> BatchTexts::parsed() const {
 }
 
 void add_blur_option(CLI::App& app, std::optional<double>& within) {
-  app.add_option_function<std::string>(
-         "--shapes-within",
-         [&within](const std::string& text) {
-           const bool is_percent = text.ends_with('%');
-           double number = 0;
-           if (!CLI::detail::lexical_cast(is_percent ? text.substr(0, text.size() - 1) : text,
-                                          number) ||
-               !(number > 0 && number / (is_percent ? kPercent : 1) <= kMost)) {
-             throw CLI::ValidationError(
-                 "--shapes-within",
-                 fmt::format("{} is no share from 0 to 50%, as 5% or 0.05", text));
-           }
-           within = number / (is_percent ? kPercent : 1);
-         },
-         "Change tensor sizes by at most this share, consistently, where alignment and choice of "
-         "algorithms stay; other sizes are kept and named")
-      ->type_name("X%");
+  add_text_option(
+      app, "--shapes-within",
+      [&within](const std::string& text) {
+        const bool is_percent = text.ends_with('%');
+        double number = 0;
+        const bool is_read =
+            CLI::detail::lexical_cast(is_percent ? text.substr(0, text.size() - 1) : text, number);
+        within = number / (is_percent ? kPercent : 1);
+        return is_read && *within > 0 && *within <= kMost;
+      },
+      "no share from 0 to 50%, as 5% or 0.05", "X%",
+      "Change tensor sizes by at most this share, consistently, where alignment and choice of "
+      "algorithms stay; other sizes are kept and named");
 }
 
 generator::Blurred blur(et_schema::Bench bench, double within) {
@@ -192,14 +188,10 @@ generator::Blurred blur(et_schema::Bench bench, double within) {
 }
 
 void refuse_obfuscation(const std::string& output, const std::string& chakra_folder) {
-  if (output.empty() || !chakra_folder.empty()) {
-    throw et_schema::usage_error(
-        "only a benchmark can be obfuscated",
-        {.field = "--obfuscate",
-         .expected = "-o BENCH, without --chakra",
-         .got = output.empty() ? "no --output" : "--chakra",
-         .hint = "make the benchmark first; generate BENCH --chakra DIR takes it"});
-  }
+  refuse_if(output.empty() || !chakra_folder.empty(), "only a benchmark can be obfuscated",
+            "--obfuscate", "-o BENCH, without --chakra",
+            output.empty() ? "no --output" : "--chakra",
+            "make the benchmark first; generate BENCH --chakra DIR takes it");
 }
 
 Hidden hide(et_schema::Bench& bench, const std::string& names_path) {

@@ -180,10 +180,7 @@ int generate(const GenerateArguments& arguments) {
   const std::string names_path =
       arguments.names_path.empty() ? arguments.output + ".names.json" : arguments.names_path;
   refuse_outputs(arguments, names_path);
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   progress.tick();
   Taken taken = read_or_compile(arguments, progress);
   et_schema::Bench& bench = taken.compiled.bench;

@@ -82,12 +82,11 @@ void add_ops_options(CLI::App& app, Arguments& arguments) {
                                                          {"module", GroupBy::kModule},
                                                          {"phase", GroupBy::kPhase},
                                                          {"shape", GroupBy::kShape}};
-  app.add_option_function<std::string>(
-         "--by", [&arguments](const std::string& name) { arguments.shown.by = kGroups.at(name); },
-         "With --ops: a row for each name, class, module (labels around it), phase (forward, "
-         "backward, optimizer, data) or shape of its tensors")
-      ->check(CLI::IsMember({"name", "class", "module", "phase", "shape"}))
-      ->type_name("WHAT")
+  add_choice_option(
+      app, "--by", {"name", "class", "module", "phase", "shape"},
+      [&arguments](const std::string& name) { arguments.shown.by = kGroups.at(name); }, "WHAT",
+      "With --ops: a row for each name, class, module (labels around it), phase (forward, "
+      "backward, optimizer, data) or shape of its tensors")
       ->default_str("name")
       ->needs(ops);
   CLI::Option* profile =
@@ -147,7 +146,7 @@ Arguments read_arguments(int argc, char** argv) {
          "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
          "or one report of replay")
       ->required();
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   add_ops_options(*app, arguments);
   app->add_flag("--collectives", arguments.shown.collectives,
                 "Each communication call (traces only)");
@@ -317,10 +316,7 @@ std::string inspect_report(const Arguments& arguments) {
 
 int inspect(const Arguments& arguments) {
   use_operator_maps(arguments.op_maps);
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
   const bool is_view =

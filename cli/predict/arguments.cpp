@@ -60,12 +60,10 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->type_name("NAME")
       ->needs("--platform")
       ->excludes("--card");
-  app.add_option(
-         "--threads", arguments.threads,
-         "With --platform: CPU threads of an operator; with --operators the default for rows "
-         "without a thread count")
-      ->check(CLI::Range(1, 4096).description(""))
-      ->type_name("N")
+  add_number_option(
+      app, "--threads", arguments.threads, 1, 4096, "N",
+      "With --platform: CPU threads of an operator; with --operators the default for rows "
+      "without a thread count")
       ->needs("--platform");
   app.add_option("--what-if", what_if,
                  "'TARGET xFACTOR' multiplies times: network, host, a class (matmul), a kind of "
@@ -85,11 +83,9 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->type_name("SIZES")
       ->needs("--platform")
       ->excludes("--batch");
-  app.add_option(
-         "--world-size", arguments.world_size,
-         "Predict a job whose ranks do alike on this many ranks, each with the recorded batch")
-      ->check(CLI::Range(1, kMostRanks))
-      ->type_name("N");
+  add_number_option(
+      app, "--world-size", arguments.world_size, 1, kMostRanks, "N",
+      "Predict a job whose ranks do alike on this many ranks, each with the recorded batch");
   add_allow_option(app, arguments.allowed_operators);
   add_map_option(app, arguments.op_maps);
   app.add_option("--gathers", gathers,
@@ -98,10 +94,8 @@ void add_options(CLI::App& app, PredictArguments& arguments, std::string& overla
       ->check(CLI::IsMember({"whole", "parts"}).description(""))
       ->type_name("SIZE")
       ->needs("--world-size");
-  app.add_option("--ranks-per-node", arguments.ranks_per_node,
-                 "Ranks that share a node, in order of their numbers")
-      ->check(CLI::Range(1, kMostRanks))
-      ->type_name("N")
+  add_number_option(app, "--ranks-per-node", arguments.ranks_per_node, 1, kMostRanks, "N",
+                    "Ranks that share a node, in order of their numbers")
       ->capture_default_str();
   app.add_option("--overlap", overlap,
                  "How many times longer work takes beside other work of the same device, such as "
@@ -150,21 +144,6 @@ void add_profile_options(CLI::App& app, FromProfileArguments& profile) {
       ->needs(from_profile);
 }
 
-void check_step(const PredictArguments& arguments) {
-  if (arguments.paths.empty()) {
-    throw et_schema::usage_error("nothing to predict",
-                                 {.expected = "a benchmark, traces, or --operators",
-                                  .got = "none of them",
-                                  .hint = "predict --help shows examples"});
-  }
-  if (!arguments.recorded && arguments.platform.empty()) {
-    throw et_schema::usage_error("no costs to predict from",
-                                 {.expected = "--recorded or --platform",
-                                  .got = "neither",
-                                  .hint = "predict --help shows examples"});
-  }
-}
-
 }  // namespace
 
 PredictArguments read_predict_arguments(int argc, char** argv) {
@@ -186,9 +165,10 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   add_table_options(*app, table);
   FromProfileArguments profile;
   add_profile_options(*app, profile);
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
   parse_arguments(*app, argc, argv);
+  constexpr const char* kHint = "predict --help shows examples";
   if (!profile.profile.empty()) {
     profile.card = arguments.card;
     profile.report = arguments.report;
@@ -198,25 +178,13 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
     arguments.from_profile = std::move(profile);
     return arguments;
   }
-  if (!arguments.card.empty() && arguments.platform.empty()) {
-    throw et_schema::usage_error("a card alone predicts nothing",
-                                 {.field = "--card",
-                                  .expected = "--platform or --from-profile beside it",
-                                  .got = "neither",
-                                  .hint = "predict --help shows examples"});
-  }
+  refuse_if(!arguments.card.empty() && arguments.platform.empty(), "a card alone predicts nothing",
+            "--card", "--platform or --from-profile beside it", "neither", kHint);
   if (!table.table.empty()) {
-    if (arguments.format == Format::kHtml) {
-      throw et_schema::usage_error("there is no page of single operators",
-                                   {.field = "--format html",
-                                    .expected = "a step: a benchmark or traces",
-                                    .got = "--operators"});
-    }
-    if (arguments.format == Format::kJson) {
-      throw et_schema::usage_error(
-          "single operators are written as a table",
-          {.field = "--format json", .expected = "csv, or no --format", .got = "--operators"});
-    }
+    refuse_if(arguments.format == Format::kHtml, "there is no page of single operators",
+              "--format html", "a step: a benchmark or traces", "--operators");
+    refuse_if(arguments.format == Format::kJson, "single operators are written as a table",
+              "--format json", "csv, or no --format", "--operators");
     table.platform = arguments.platform;
     table.card = arguments.card;
     table.device = arguments.device;
@@ -225,7 +193,10 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
     arguments.operators = std::move(table);
     return arguments;
   }
-  check_step(arguments);
+  refuse_if(arguments.paths.empty(), "nothing to predict", "",
+            "a benchmark, traces, or --operators", "none of them", kHint);
+  refuse_if(!arguments.recorded && arguments.platform.empty(), "no costs to predict from", "",
+            "--recorded or --platform", "neither", kHint);
   arguments.overlap = parse_overlap(overlap);
   if (!batch.empty() || !size.empty()) {
     arguments.batch = generator::parse_batch_size(batch + size, !size.empty());

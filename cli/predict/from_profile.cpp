@@ -202,10 +202,7 @@ int predict_from_profile(const FromProfileArguments& arguments) {
     refuse_output(arguments.report, {arguments.profile, arguments.card, arguments.from_card},
                   "--report");
   }
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   const Card there = predictor::card_named(arguments.card, "--card");
   progress.show("reading");
   const ProfiledDevice device = read_profiled_device(arguments.profile);

@@ -41,10 +41,7 @@ int predict(const PredictArguments& arguments) {
     }
   }
   refuse_shared_outputs({{arguments.report, "--report"}, {arguments.trace, "--trace"}});
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   progress.tick();
   const PredictedStep step = predict_step(arguments, progress);
   if (!arguments.trace.empty()) {

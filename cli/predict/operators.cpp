@@ -161,10 +161,7 @@ int predict_operators(const OperatorsArguments& arguments) {
     }
     refuse_output(arguments.output, inputs, "--output");
   }
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   progress.show("reading");
   predictor::Platform platform = predictor::read_platform(arguments.platform);
   std::string card_name;

@@ -17,27 +17,17 @@ constexpr const char* kExamples =
     "  shard --draw --ranks 4 --heavy --seed 3 -o tables.json  tables to try it on\n";
 
 void refuse_misfits(const ShardArguments& arguments) {
-  const auto refuse = [](const char* summary, const char* field, const char* expected,
-                         const char* got) {
-    throw et_schema::usage_error(
-        summary,
-        {.field = field, .expected = expected, .got = got, .hint = "shard --help shows examples"});
-  };
-  if (arguments.draw && !arguments.tables.empty()) {
-    refuse("shard either draws tables or places them", "--draw", "no TABLES beside it", "both");
-  }
-  if (!arguments.draw && arguments.tables.empty()) {
-    refuse("no tables to place", "TABLES", "a file of tables, or --draw", "neither");
-  }
-  if (arguments.draw && arguments.output.empty()) {
-    refuse("--draw needs a file to write to", "--output", "the file to write", "none");
-  }
-  if (arguments.heavy && !arguments.draw) {
-    refuse("--heavy needs --draw", "--heavy", "--draw beside it", "none");
-  }
-  if (arguments.nodes > arguments.ranks) {
-    refuse("more nodes than ranks", "--nodes", "at most as many as --ranks", "more");
-  }
+  constexpr const char* kHint = "shard --help shows examples";
+  refuse_if(arguments.draw && !arguments.tables.empty(), "shard either draws tables or places them",
+            "--draw", "no TABLES beside it", "both", kHint);
+  refuse_if(!arguments.draw && arguments.tables.empty(), "no tables to place", "TABLES",
+            "a file of tables, or --draw", "neither", kHint);
+  refuse_if(arguments.draw && arguments.output.empty(), "--draw needs a file to write to",
+            "--output", "the file to write", "none", kHint);
+  refuse_if(arguments.heavy && !arguments.draw, "--heavy needs --draw", "--heavy",
+            "--draw beside it", "none", kHint);
+  refuse_if(arguments.nodes > arguments.ranks, "more nodes than ranks", "--nodes",
+            "at most as many as --ranks", "more", kHint);
 }
 
 }  // namespace
@@ -52,25 +42,21 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
        .success = "a plan was found",
        .failure = "the result could not be written"});
   app->add_option("TABLES", arguments.tables, "A file of tables (docs/formats.md, \"Tables\")");
-  app->add_option("--ranks", arguments.ranks, "Ranks that hold the tables")
-      ->required()
-      ->check(CLI::Range(1, kMostRanks))
-      ->type_name("N");
-  app->add_option("--nodes", arguments.nodes, "Nodes that the ranks are on")
-      ->check(CLI::Range(1, kMostRanks))
-      ->type_name("N")
+  add_number_option(*app, "--ranks", arguments.ranks, 1, kMostRanks, "N",
+                    "Ranks that hold the tables")
+      ->required();
+  add_number_option(*app, "--nodes", arguments.nodes, 1, kMostRanks, "N",
+                    "Nodes that the ranks are on")
       ->default_str("1");
   app->add_option("--platform", arguments.platform,
                   "A platform file of calibrate (default: published figures of a V100)")
       ->type_name("FILE");
-  app->add_option("--batch", arguments.batch, "Samples per rank and step (default: the file's)")
-      ->check(CLI::Range(1, 1 << 30))
-      ->type_name("N");
-  app->add_option("--memory", arguments.memory_gib,
-                  "GiB that the tables may take on a rank (default: 80 % of a V100's 32 GiB; with "
-                  "--platform no limit)")
-      ->check(CLI::Range(1e-6, 1e9))
-      ->type_name("GiB");
+  add_number_option(*app, "--batch", arguments.batch, 1, 1 << 30, "N",
+                    "Samples per rank and step (default: the file's)");
+  add_number_option(
+      *app, "--memory", arguments.memory_gib, 1e-6, 1e9, "GiB",
+      "GiB that the tables may take on a rank (default: 80 % of a V100's 32 GiB; with "
+      "--platform no limit)");
   app->add_flag("--cut-any", arguments.cuts_any,
                 "Also shard tables column-wise that fit, where they hold up the slowest rank");
   app->add_flag("--draw", arguments.draw, "Generate a random table file (--output)");
@@ -81,7 +67,7 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
       ->default_str("0");
   app->add_option("-o,--output", arguments.output, "Write the plan to this file, as JSON")
       ->type_name("FILE");
-  add_format_option(*app, arguments.format, true);
+  add_format_option(*app, arguments.format);
   add_quiet_option(*app, arguments.quiet, "the plan is still printed");
   parse_arguments(*app, argc, argv);
   refuse_misfits(arguments);

@@ -67,10 +67,7 @@ int shard(const ShardArguments& arguments) {
   if (arguments.draw) {
     return draw(arguments);
   }
-  Progress progress;
-  if (arguments.quiet) {
-    progress.silence();
-  }
+  Progress progress(arguments.quiet);
   progress.tick();
   const pages::Page page = sharding_page(place(arguments, progress));
   progress.clear();

@@ -67,7 +67,7 @@ TEST(CommandLine, ValuesThatDoNotFit) {
             "  hint:     tool --help lists the flags");
   EXPECT_EQ(error_of({"a", "--format", "xml"}),
             "invalid arguments\n"
-            "  got:      --format: xml not in {text,json,csv}\n"
+            "  got:      --format: xml not in {text,json,csv,html}\n"
             "  hint:     tool --help lists the flags");
 }
 
