@@ -202,14 +202,6 @@ std::vector<std::string> JsonField::as_texts() const {
   return texts;
 }
 
-std::vector<std::string> JsonField::as_free_texts() const {
-  std::vector<std::string> texts;
-  for (const JsonField& item : items()) {
-    texts.push_back(item.as_free_text());
-  }
-  return texts;
-}
-
 void check_format(const JsonField& root, const DocumentFormat& format, std::string writer) {
   const JsonField name = root.at("format");
   if (name.as_text() != format.name) {

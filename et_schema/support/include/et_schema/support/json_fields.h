@@ -49,7 +49,6 @@ class JsonField {
   [[nodiscard]] std::uint64_t as_hash() const;
   [[nodiscard]] std::vector<std::int64_t> as_ints() const;
   [[nodiscard]] std::vector<std::string> as_texts() const;
-  [[nodiscard]] std::vector<std::string> as_free_texts() const;
 
   /// Throws the error that this field is not what was expected.
   [[noreturn]] void fail(std::string expected) const;
