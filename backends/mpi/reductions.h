@@ -37,6 +37,8 @@ class Reductions {
 
   /// Turns a sum over `ranks` into an average; integers are truncated.
   static void divide(const Buffer& buffer, int ranks);
+  /// Multiplies floating-point numbers by `factor`.
+  static void multiply(const Buffer& buffer, double factor);
 
  private:
   [[nodiscard]] MPI_Op half_op(et_schema::DType dtype, ReduceOp op);

@@ -9,6 +9,7 @@
 
 #include "common/figures.h"
 #include "et_schema/pytorch_et/comm_calls.h"
+#include "inspect/comm_calls.h"
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
 
@@ -16,7 +17,6 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using et_schema::CommCall;
 using et_schema::Node;
 using et_schema::NodeClass;
 using et_schema::Tensor;
@@ -27,28 +27,6 @@ using pages::CellKind;
 
 std::uint64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::uint64_t>(tensor.numel) * static_cast<std::uint64_t>(tensor.item_bytes);
-}
-
-std::uint64_t bytes_of(const std::vector<const Tensor*>& tensors) {
-  std::uint64_t bytes = 0;
-  for (const Tensor* tensor : tensors) {
-    bytes += bytes_of(*tensor);
-  }
-  return bytes;
-}
-
-Json call_json(const Node& node, const CommCall& call) {
-  const Tensor* first = !call.inputs.empty()    ? call.inputs.front()
-                        : !call.outputs.empty() ? call.outputs.front()
-                                                : nullptr;
-  return {{"node", node.id},
-          {"name", call.name},
-          {"group", call.pg_name.empty() ? Json() : Json(call.pg_name)},
-          {"group_size", call.group_size == 0 ? Json() : Json(call.group_size)},
-          {"seq", call.seq ? Json(*call.seq) : Json()},
-          {"dtype", first == nullptr ? Json() : Json(to_string(first->dtype))},
-          {"in_bytes", bytes_of(call.inputs)},
-          {"out_bytes", bytes_of(call.outputs)}};
 }
 
 /// The tensors of a trace by device and element type, as its nodes name them.
@@ -295,23 +273,6 @@ pages::Section ranks_section(const Json& document) {
            pages::losses_at(document, "/ranks/*/losses")}};
 }
 
-pages::Section calls_section(const Json& document) {
-  return {"calls",
-          "Communication calls",
-          {pages::table_at(document, {.id = "call-table",
-                                      .caption = "Communication calls",
-                                      .columns = {{"collective", CellKind::kText, "name"},
-                                                  {"node", CellKind::kId, "node"},
-                                                  {"seq", CellKind::kId, "seq"},
-                                                  {"group size", CellKind::kCount, "group_size"},
-                                                  {"in bytes", CellKind::kCount, "in_bytes"},
-                                                  {"out bytes", CellKind::kCount, "out_bytes"},
-                                                  {"rank", CellKind::kId, "rank"},
-                                                  {"dtype", CellKind::kText, "dtype"},
-                                                  {"group", CellKind::kText, "group"}},
-                                      .at = "/ranks/*/calls"})}};
-}
-
 pages::Section tensors_section(const Json& document) {
   return {
       "tensors",
@@ -353,7 +314,7 @@ pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOp
   if (options.ops) {
     page.sections.push_back(ops_section(document, ops));
   }
-  page.sections.push_back(calls_section(document));
+  page.sections.push_back(calls_section(document, CallDetail::kRecorded));
   page.sections.push_back(tensors_section(document));
   if (options.tree) {
     pages::Section tree{"tree", "Nodes", {}};

@@ -67,9 +67,10 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
       ->type_name("PATH");
   app.add_option_function<std::string>(
          "--streams",
-         [&options](const std::string& text) { options.streams = *replayer::parse_streams(text); },
+         [&options](const std::string& text) { options.streams = replayer::parse_streams(text); },
          "Streams of a GPU that operators run on: one, or recorded (the original's, from the "
-         "linked profile; what one writes for another is waited for). Default: one")
+         "linked profile; what one writes for another is waited for). Default: recorded "
+         "where communications had streams of their own, else one")
       ->check(CLI::IsMember({"one", "recorded"}).description(""))
       ->type_name("STREAMS");
   app.add_option("--warmup", options.warmup, "Iterations before the measured ones")
