@@ -95,9 +95,10 @@ class Issue {
 
  private:
   [[nodiscard]] NcclReduction reduction() const {
-    const std::optional<NcclReduction> how = nccl_reduction(dtype_of(call_), call_.op);
+    const std::optional<NcclReduction> how =
+        nccl_reduction(dtype_of(call_), call_.op, call_.factor);
     UNDERSTUDY_ASSERT(how.has_value());
-    return *how;
+    return lane_.own(*how);
   }
 
   /// One call of NCCL a buffer; several of them go together.

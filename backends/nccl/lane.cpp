@@ -75,6 +75,19 @@ std::byte* Lane::scratch(std::size_t bytes) {
   return blocks_.back().get();
 }
 
+NcclReduction Lane::own(const NcclReduction& reduction) {
+  NcclReduction own = reduction;
+  if (own.factor != 1) {
+    const auto [made, is_new] =
+        premultiplied_sums_.try_emplace({own.dtype, own.factor}, NcclOp::kSum);
+    if (is_new) {
+      made->second = nccl_.make_premultiplied_sum(own, comm_);
+    }
+    own.op = made->second;
+  }
+  return own;
+}
+
 void Lane::note(et_schema::CommKind kind) {
   last_kind_ = kind;
   ++calls_;

@@ -4,9 +4,11 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/communicator.h"
@@ -52,6 +54,8 @@ class Lane {
 
   /// What is issued to the lane from here on waits for what `stream` holds.
   void follow(CudaStream stream);
+  /// The reduction with the operator that it has on this lane.
+  [[nodiscard]] NcclReduction own(const NcclReduction& reduction);
   /// Memory of the device that the calls of the lane use one after the other.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
 
@@ -72,6 +76,7 @@ class Lane {
   /// The last one is in use; freeing one would wait for the device.
   std::vector<CudaDriver::Block> blocks_;
   std::size_t block_bytes_ = 0;
+  std::map<std::pair<NcclDType, double>, NcclOp> premultiplied_sums_;
   NcclComm comm_;  ///< made last, so that a constructor that fails leaves none
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<et_schema::CommKind> last_kind_ = et_schema::CommKind::kBarrier;

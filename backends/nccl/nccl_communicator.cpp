@@ -61,7 +61,7 @@ NcclId from_letters(std::string_view text) {
 NcclCommunicator::NcclCommunicator(Backend& host, const DeviceOptions& options)
     : host_(host),
       context_(cuda_.current_context()),
-      stream_(static_cast<CudaStream>(options.stream)),
+      stream_(options.stream),
       exceptions_at_start_(std::uncaught_exceptions()),
       watch_(cuda_, nccl_, host.rank(), options.time_limit_s) {
   std::vector<int> world(static_cast<std::size_t>(host.world_size()));
@@ -100,7 +100,8 @@ bool NcclCommunicator::takes(const Call& call) const {
   if (et_schema::is_message(call.kind)) {
     return call.root_or_peer != place->second.group_rank && call.tag == 0;
   }
-  return !et_schema::traits(call.kind).reduces || nccl_reduction(dtype_of(call), call.op);
+  return !et_schema::traits(call.kind).reduces ||
+         nccl_reduction(dtype_of(call), call.op, call.factor);
 }
 
 GroupId NcclCommunicator::make_group(const std::string& name, std::span<const int> ranks) {
@@ -209,7 +210,7 @@ std::unique_ptr<Work> NcclCommunicator::start(const Call& call) {
   watch_.check();
   Lane& lane = lane_for(call);
   cuda_.use(context_);
-  lane.follow(stream_);
+  lane.follow(stream());
   issue(call, cuda_, nccl_, lane);
   lane.note(call.kind);
   const CudaEvent done = take_event();
@@ -224,7 +225,7 @@ Ended NcclCommunicator::wait(std::unique_ptr<Work> work) {
   }
   watch_.check();
   cuda_.use(context_);
-  cuda_.wait(stream_, mine->done());
+  cuda_.wait(stream(), mine->done());
   free_events_.push_back(mine->done());
   return std::nullopt;  // the device has not come there yet
 }
@@ -236,7 +237,7 @@ void NcclCommunicator::run(const Call& call) {
   }
   wait(start(call));
   if (call.kind == CommKind::kBarrier) {  // the one that hosts wait for, too
-    cuda_.synchronize(stream_);
+    cuda_.synchronize(stream());
     watch_.check();
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,7 +50,11 @@ class NcclCommunicator : public DeviceCommunicator {
   CudaDriver cuda_;
   NcclLibrary nccl_;
   CudaContext context_;
-  CudaStream stream_;
+  [[nodiscard]] CudaStream stream() const {
+    return stream_ ? static_cast<CudaStream>(stream_()) : nullptr;
+  }
+
+  std::function<void*()> stream_;
   int exceptions_at_start_;
   std::map<GroupId, CallPlace> places_;
   std::map<GroupId, std::vector<int>> ranks_;  ///< world ranks in group order

@@ -107,15 +107,15 @@ std::optional<NcclOp> op_of_numbers(ReduceOp op, bool complex) {
 
 }  // namespace
 
-std::optional<NcclReduction> nccl_reduction(DType dtype, ReduceOp op) {
+std::optional<NcclReduction> nccl_reduction(DType dtype, ReduceOp op, double factor) {
   const std::optional<NcclDType> as = reduced_as(dtype);
   const bool complex = et_schema::is_complex(dtype);
   const std::optional<NcclOp> how =
       dtype == DType::kBool ? op_of_bools(op) : op_of_numbers(op, complex);
-  if (!as || !how) {
+  if (!as || !how || (factor != 1 && as == NcclDType::kFloat16)) {
     return std::nullopt;
   }
-  return NcclReduction{*as, *how, complex ? std::size_t{2} : std::size_t{1}};
+  return NcclReduction{*as, *how, complex ? std::size_t{2} : std::size_t{1}, factor};
 }
 
 NcclLibrary::NcclLibrary() {
@@ -128,6 +128,7 @@ NcclLibrary::NcclLibrary() {
   library.find(destroy_, "ncclCommDestroy");
   library.find(abort_, "ncclCommAbort");
   library.find(async_error_, "ncclCommGetAsyncError");
+  library.find(premultiplied_sum_, "ncclRedOpCreatePreMulSum");
   library.find(group_start_, "ncclGroupStart");
   library.find(group_end_, "ncclGroupEnd");
   library.find(all_reduce_, "ncclAllReduce");
@@ -177,6 +178,25 @@ NcclComm NcclLibrary::make_comm(const NcclId& id, int size, int rank) const {
 
 void NcclLibrary::destroy(NcclComm comm) const noexcept {
   destroy_(comm);
+}
+
+NcclOp NcclLibrary::make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const {
+  constexpr int kHostImmediate = 1;
+  // The factor in the elements' own type, which NCCL copies. A bfloat16 is the upper half of a
+  // float.
+  auto single = static_cast<float>(how.factor);
+  double wide = how.factor;
+  constexpr unsigned kHalfBits = 16;
+  constexpr std::uint32_t kHalfOfLast = 0x8000;
+  auto half =
+      static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(single) + kHalfOfLast) >> kHalfBits);
+  void* const scalar = how.dtype == NcclDType::kFloat64    ? static_cast<void*>(&wide)
+                       : how.dtype == NcclDType::kBFloat16 ? static_cast<void*>(&half)
+                                                           : static_cast<void*>(&single);
+  int op = 0;
+  check(premultiplied_sum_(&op, scalar, static_cast<int>(how.dtype), kHostImmediate, comm),
+        "ncclRedOpCreatePreMulSum");
+  return static_cast<NcclOp>(op);
 }
 
 void NcclLibrary::abort(NcclComm comm) const noexcept {

@@ -39,12 +39,14 @@ struct NcclReduction {
   NcclDType dtype = NcclDType::kUInt8;
   NcclOp op = NcclOp::kSum;
   std::size_t elements_of_one = 1;
+  double factor = 1;  ///< of a sum: it needs an operator of the communicator's own
   bool operator==(const NcclReduction&) const = default;
 };
 
 /// None where NCCL has no such reduction: of 16-bit integers, by bits, of a dtype that is only
-/// moved.
-[[nodiscard]] std::optional<NcclReduction> nccl_reduction(et_schema::DType dtype, ReduceOp op);
+/// moved; nor is there one for premultiplied float16, which no framework asks for.
+[[nodiscard]] std::optional<NcclReduction> nccl_reduction(et_schema::DType dtype, ReduceOp op,
+                                                          double factor = 1);
 
 /// NCCL, found at run time: what the variable UNDERSTUDY_NCCL names, else the one that LibTorch has
 /// loaded, else the system's. Nothing of it is needed to build. The functions and numbers are those
@@ -60,6 +62,8 @@ class NcclLibrary {
   /// Returns when all `size` ranks of it are here.
   [[nodiscard]] NcclComm make_comm(const NcclId& id, int size, int rank) const;
   void destroy(NcclComm comm) const noexcept;
+  /// The operator that sums elements times `how.factor`; it lives as long as `comm`.
+  [[nodiscard]] NcclOp make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const;
   /// Ends what it has under way. From any thread.
   void abort(NcclComm comm) const noexcept;
   /// What went wrong since; empty: nothing.
@@ -94,6 +98,7 @@ class NcclLibrary {
   Status (*destroy_)(NcclComm) = nullptr;
   Status (*abort_)(NcclComm) = nullptr;
   Status (*async_error_)(NcclComm, Status*) = nullptr;
+  Status (*premultiplied_sum_)(int*, void*, int, int, NcclComm) = nullptr;
   Status (*group_start_)() = nullptr;
   Status (*group_end_)() = nullptr;
   Status (*all_reduce_)(const void*, void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;

@@ -17,20 +17,6 @@ using et_schema::DType;
 
 namespace {
 
-struct NamedOp {
-  ReduceOp op;
-  std::string_view name;
-};
-
-constexpr std::array<NamedOp, 8> kReduceOps = {{{ReduceOp::kSum, "sum"},
-                                                {ReduceOp::kAvg, "avg"},
-                                                {ReduceOp::kProduct, "product"},
-                                                {ReduceOp::kMin, "min"},
-                                                {ReduceOp::kMax, "max"},
-                                                {ReduceOp::kBand, "band"},
-                                                {ReduceOp::kBor, "bor"},
-                                                {ReduceOp::kBxor, "bxor"}}};
-
 class Checker {
  public:
   Checker(const Call& call, const CallPlace& place)
@@ -130,7 +116,12 @@ class Checker {
     const DType dtype = dtype_of(call_);
     if (dtype != DType::kUndefined && !can_reduce(dtype, call_.op)) {
       fail("op", "a reduction that is defined on the dtype",
-           fmt::format("{} of {}", to_string(call_.op), et_schema::to_string(dtype)));
+           fmt::format("{} of {}", et_schema::to_string(call_.op), et_schema::to_string(dtype)));
+    }
+    if (call_.factor != 1 && (call_.op != ReduceOp::kSum || !et_schema::is_floating(dtype))) {
+      fail("factor", "1 of anything but a sum of floating-point numbers",
+           fmt::format("{} of {} of {}", call_.factor, et_schema::to_string(call_.op),
+                       et_schema::to_string(dtype)));
     }
   }
 
@@ -280,20 +271,6 @@ bool can_reduce(DType dtype, ReduceOp op) {
       return et_schema::is_integral(dtype) || dtype == DType::kBool;
   }
   return false;
-}
-
-std::string to_string(ReduceOp op) {
-  for (const NamedOp& known : kReduceOps) {
-    if (known.op == op) {
-      return std::string(known.name);
-    }
-  }
-  return "unknown";
-}
-
-std::optional<ReduceOp> reduce_op_from_string(std::string_view name) {
-  const auto* const known = std::ranges::find(kReduceOps, name, &NamedOp::name);
-  return known == kReduceOps.end() ? std::nullopt : std::optional(known->op);
 }
 
 DType dtype_of(const Call& call) {

@@ -126,11 +126,18 @@ struct Call {
   std::string reduce_op = {};
 };
 
-// The reduction's name as functional collectives spell it.
-const char* name_of(const c10d::ReduceOp& op) {
+double factor_of(const c10d::ReduceOp& premultiplied) {
+  const auto* sum =
+      static_cast<const c10d::NCCLPreMulSumSupplement*>(premultiplied.supplement_.get());
+  return sum->tensor_factor.defined() ? sum->tensor_factor.item<double>() : sum->double_factor;
+}
+
+// The reduction's name as functional collectives spell it, with the factor of a premultiplied sum.
+std::string name_of(const c10d::ReduceOp& op) {
   constexpr std::array<const char*, 9> kNames = {"sum",  "avg", "product", "min",       "max",
                                                  "band", "bor", "bxor",    "premul_sum"};
-  return op.op_ < kNames.size() ? kNames[op.op_] : "unused";
+  const std::string name = op.op_ < kNames.size() ? kNames[op.op_] : "unused";
+  return op.op_ == c10d::ReduceOp::PREMUL_SUM ? name + ":" + c10::str(factor_of(op)) : name;
 }
 
 class NcclFormBackend : public Backend {
@@ -395,7 +402,8 @@ class NcclFormBackend : public Backend {
 
   template <typename Options, typename Launch>
   WorkPtr averaged(const Options& opts, const Tensors& results, const Launch& launch) const {
-    if (opts.reduceOp != c10d::ReduceOp::AVG) {
+    const bool is_average = opts.reduceOp.op_ == c10d::ReduceOp::AVG;
+    if (!is_average && opts.reduceOp.op_ != c10d::ReduceOp::PREMUL_SUM) {
       return launch(opts);
     }
     Options sum = opts;
@@ -403,7 +411,7 @@ class NcclFormBackend : public Backend {
     WorkPtr work = launch(sum);
     work->wait();
     for (const auto& result : results) {
-      result.div_(getSize());
+      is_average ? result.div_(getSize()) : result.mul_(factor_of(opts.reduceOp));
     }
     return work;
   }

@@ -87,7 +87,8 @@ def _operator(values):
         value = getattr(value, "reduceOp", value)
         if isinstance(value, (torch.distributed.ReduceOp, torch.distributed.ReduceOp.RedOpType)):
             members = torch.distributed.ReduceOp.RedOpType.__members__
-            return next(name.lower() for name, member in members.items() if value == member)
+            name = next(name.lower() for name, member in members.items() if value == member)
+            return f"{name}:{float(value.__getstate__()[1])!r}" if name == "premul_sum" else name
     return "sum"
 
 

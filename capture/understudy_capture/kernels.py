@@ -28,6 +28,18 @@ REDUCTIONS = {
 }
 ATTENTIONS = ["math", "flash", "mem_efficient", "cudnn", "overrideable"]  # by at::SDPBackend
 PRECISIONS = [(library, op) for library in ("cuda", "mkldnn") for op in ("matmul", "conv", "rnn")]
+# What tunes NCCL; its other variables name the interfaces, addresses and paths of this host.
+NCCL_TUNING = frozenset(f"NCCL_{name}" for name in (
+    "ALGO PROTO NTHREADS MIN_NCHANNELS MAX_NCHANNELS MIN_NRINGS MAX_NRINGS MIN_CTAS MAX_CTAS "
+    "CGA_CLUSTER_SIZE NCHANNELS_PER_NET_PEER NCHANNELS_PER_PEER MIN_P2P_NCHANNELS "
+    "MAX_P2P_NCHANNELS BUFFSIZE LL_BUFFSIZE LL128_BUFFSIZE P2P_NET_CHUNKSIZE "
+    "P2P_PCI_CHUNKSIZE P2P_NVL_CHUNKSIZE NVLS_CHUNKSIZE NVLS_ENABLE NVLS_NCHANNELS "
+    "CUMEM_ENABLE CUMEM_HOST_ENABLE LAUNCH_MODE LAUNCH_ORDER_IMPLICIT LAUNCH_RACE_FATAL "
+    "GRAPH_MIXING_SUPPORT GRAPH_REGISTER LOCAL_REGISTER WORK_FIFO_BYTES WORK_ARGS_BYTES "
+    "THREAD_THRESHOLDS SINGLE_RING_THRESHOLD TREE_THRESHOLD PROGRESS_APPENDOP_FREQ "
+    "RUNTIME_CONNECT CTA_POLICY CHECKS_DISABLE CHECK_POINTERS CREATE_THREAD_CONTEXT "
+    "PXN_DISABLE P2P_PXN_LEVEL COLLNET_NODE_THRESHOLD").split())
+KEPT = "kept on its host"
 VARIABLE_PREFIXES = (
     "OMP_", "MKL_", "KMP_", "MALLOC_", "TORCH_NUM_", "CUBLAS", "CUDNN_", "NCCL_", "TORCH_NCCL_",
     "TORCH_BLAS_", "PYTORCH_CUDA_ALLOC", "PYTORCH_ALLOC", "CUDA_DEVICE_MAX_CONNECTIONS",
@@ -75,8 +87,10 @@ def kernel_settings():
 
 
 def kernel_variables():
-    """The environment's variables that decide kernels or threads, except those that hold a path."""
-    return {name: value for name, value in sorted(os.environ.items())
+    """The environment's variables that decide kernels or threads, except those that hold a path.
+    Of NCCL's only those that tune it have their value."""
+    return {name: KEPT if name.startswith("NCCL_") and name not in NCCL_TUNING else value
+            for name, value in sorted(os.environ.items())
             if name.startswith(VARIABLE_PREFIXES) and "/" not in value}
 
 

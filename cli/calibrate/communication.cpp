@@ -190,7 +190,8 @@ void CommunicationJob::open_route(c10::Device device) {
                                     .got = "ranks that share one",
                                     .hint = "Start as many ranks as there are GPUs."});
     }
-    devices_ = backends::connect_devices(*backend_, {.stream = replayer::native_stream(device)});
+    devices_ = backends::connect_devices(
+        *backend_, {.stream = [device] { return replayer::native_stream(device); }});
   }
 }
 

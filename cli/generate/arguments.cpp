@@ -89,6 +89,7 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--include", Use::kCompile, options.include.has_value()},
       {"--exclude", Use::kCompile, options.exclude.has_value()},
       {"--indices", Use::kCompile, options.indices.kind != generator::IndexSpread::Kind::kUniform},
+      {"--reduce-op", Use::kCompile, !options.reduce_ops.empty()},
       {"--allow-partial", Use::kCompile, options.partial != generator::PartialRanks::kRefused},
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
@@ -149,6 +150,16 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
          },
          "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant")
       ->type_name("SPREAD");
+  app->add_option_function<std::vector<std::string>>(
+         "--reduce-op",
+         [&arguments](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             generator::add_reduce_op(text, arguments.options.reduce_ops);
+           }
+         },
+         "Operator of reductions whose own was not recorded: allreduce=avg, reduce_scatter=max, … "
+         "(default: sum)")
+      ->type_name("KIND=OP");
   app->add_flag(
       "--allow-partial",
       [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },

@@ -10,6 +10,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_map.h"
 #include "et_schema/support/error.h"
+#include "inspect/comm_calls.h"
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
 #include "pages/plots/plots.h"
@@ -54,14 +55,8 @@ const char* name_of(InstructionKind kind) {
   return "marker";
 }
 
-bool is_communication(const Instruction& instruction) {
-  return instruction.kind == InstructionKind::kCollective ||
-         instruction.kind == InstructionKind::kP2p || instruction.kind == InstructionKind::kWait;
-}
-
 std::string class_of(const Instruction& instruction) {
-  return is_communication(instruction) ? "communication"
-                                       : std::string(et_schema::op_class(instruction.name));
+  return instruction.comm ? "communication" : std::string(et_schema::op_class(instruction.name));
 }
 
 /// The classes that take most time, the longest first; those without a colour of their own become
@@ -116,7 +111,7 @@ void add_lanes(pages::Timeline& plot, const Program& program, const std::string&
         .try_emplace(instruction.thread,
                      pages::TimelineLane{group, fmt::format("thread {}", instruction.thread)})
         .first->second.events.push_back(event);
-    if (is_communication(instruction)) {
+    if (instruction.comm) {
       communication.events.push_back(event);
     }
   }
@@ -320,12 +315,12 @@ Json bench_document(const Bench& bench) {
 
 }  // namespace
 
-pages::Page bench_page(const Bench& bench, const std::string& file, std::optional<GroupBy> by) {
-  if (by == GroupBy::kModule || by == GroupBy::kPhase) {
+pages::Page bench_page(const Bench& bench, const std::string& file, const InspectOptions& options) {
+  if (options.ops && (options.by == GroupBy::kModule || options.by == GroupBy::kPhase)) {
     throw et_schema::usage_error("a benchmark does not tell where an operator stood in the program",
                                  {.field = "--by",
                                   .expected = "name, class or shape",
-                                  .got = std::string(to_string(*by)),
+                                  .got = std::string(to_string(options.by)),
                                   .hint = "inspect the traces that it was made from"});
   }
   Json document = bench_document(bench);
@@ -346,8 +341,14 @@ pages::Page bench_page(const Bench& bench, const std::string& file, std::optiona
                     "Losses",
                     {losses.rows.empty() ? pages::Block(Notes{{"Nothing was lost or repaired."}})
                                          : pages::Block(losses)}}};
-  if (by) {
-    const std::vector<RankOps> ops = ops_by(bench, *by);
+  if (options.collectives) {
+    for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+      document["ranks"][rank]["calls"] = calls_json(bench, rank);
+    }
+    page.sections.push_back(calls_section(document, CallDetail::kDecided));
+  }
+  if (options.ops) {
+    const std::vector<RankOps> ops = ops_by(bench, options.by);
     add_all_ops(document, ops);
     page.sections.push_back(ops_section(document, ops));
   }

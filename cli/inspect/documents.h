@@ -32,10 +32,10 @@ struct InspectOptions {
 
 /// What a benchmark holds: instructions by kind, slots, memory, what the generator opened, losses;
 /// on the page also the timeline of the recorded step and where its time went, as far as a profile
-/// was linked; with `by` its operators in such groups too. `file` names it. Throws Error (usage)
-/// for groups that a benchmark does not tell: modules and phases.
+/// was linked; with `options` its operators in groups, and its communication call by call. `file`
+/// names it. Throws Error (usage) for groups that a benchmark does not tell: modules and phases.
 [[nodiscard]] pages::Page bench_page(const et_schema::Bench& bench, const std::string& file,
-                                     std::optional<GroupBy> by);
+                                     const InspectOptions& options);
 
 /// The memory of a benchmark's tensors over the step, by their lifetimes: a curve, its peak, the
 /// largest tensors there; of `rank` alone where it is given. For csv the curve has the

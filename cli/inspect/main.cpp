@@ -149,7 +149,7 @@ Arguments read_arguments(int argc, char** argv) {
   add_format_option(*app, arguments.format);
   add_ops_options(*app, arguments);
   app->add_flag("--collectives", arguments.shown.collectives,
-                "Each communication call (traces only)");
+                "Each communication call; of a benchmark also what was decided of it, and why");
   app->add_flag("--tensors", arguments.shown.tensors,
                 "Tensors by device and element type (traces only)");
   app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
@@ -195,7 +195,6 @@ void refuse_details_of_benchmark(const Arguments& arguments) {
   const InspectOptions& shown = arguments.shown;
   const std::pair<bool, const char*> flags[] = {{shown.tree, "--tree"},
                                                 {shown.tensors, "--tensors"},
-                                                {shown.collectives, "--collectives"},
                                                 {!arguments.profiles.files.empty(), "--profile"},
                                                 {arguments.profiles.none, "--no-profile"},
                                                 {arguments.step.has_value(), "--step"}};
@@ -205,7 +204,7 @@ void refuse_details_of_benchmark(const Arguments& arguments) {
           fmt::format("{} is for traces", flag),
           {.file = arguments.paths[0],
            .field = flag,
-           .expected = "traces; of a benchmark --ops, --memory or --certificate",
+           .expected = "traces; of a benchmark --ops, --collectives, --memory or --certificate",
            .got = "a benchmark",
            .hint = "inspect the traces that it was made from"});
     }
@@ -216,7 +215,7 @@ pages::Page inspect_bench(const Arguments& arguments) {
   refuse_details_of_benchmark(arguments);
   const std::string& path = arguments.paths[0];
   return bench_page(et_schema::read_bench(path), std::filesystem::path(path).filename().string(),
-                    arguments.shown.ops ? std::optional(arguments.shown.by) : std::nullopt);
+                    arguments.shown);
 }
 
 /// A benchmark, or traces compiled as `replay` does it.

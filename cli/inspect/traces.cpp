@@ -9,6 +9,7 @@
 
 #include "common/figures.h"
 #include "et_schema/pytorch_et/comm_calls.h"
+#include "inspect/comm_calls.h"
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
 
@@ -16,7 +17,6 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using et_schema::CommCall;
 using et_schema::Node;
 using et_schema::NodeClass;
 using et_schema::Tensor;
@@ -28,28 +28,6 @@ using pages::counts, pages::ids, pages::losses_at, pages::set_data, pages::table
 
 std::uint64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::uint64_t>(tensor.numel) * static_cast<std::uint64_t>(tensor.item_bytes);
-}
-
-std::uint64_t bytes_of(const std::vector<const Tensor*>& tensors) {
-  std::uint64_t bytes = 0;
-  for (const Tensor* tensor : tensors) {
-    bytes += bytes_of(*tensor);
-  }
-  return bytes;
-}
-
-Json call_json(const Node& node, const CommCall& call) {
-  const Tensor* first = !call.inputs.empty()    ? call.inputs.front()
-                        : !call.outputs.empty() ? call.outputs.front()
-                                                : nullptr;
-  return {{"node", node.id},
-          {"name", call.name},
-          {"group", call.pg_name.empty() ? Json() : Json(call.pg_name)},
-          {"group_size", call.group_size == 0 ? Json() : Json(call.group_size)},
-          {"seq", call.seq ? Json(*call.seq) : Json()},
-          {"dtype", first == nullptr ? Json() : Json(to_string(first->dtype))},
-          {"in_bytes", bytes_of(call.inputs)},
-          {"out_bytes", bytes_of(call.outputs)}};
 }
 
 /// The tensors of a trace by device and element type, as its nodes name them.
@@ -277,16 +255,6 @@ pages::Section ranks_section(const Json& document) {
        losses_at(document, "/ranks/*/losses")}};
 }
 
-pages::Section calls_section(const Json& document) {
-  return {
-      "calls",
-      "Communication calls",
-      {table_at(document, "/ranks/*/calls", "Communication calls",
-                {texts("collective", "name"), ids("node"), ids("seq"),
-                 counts("group size", "group_size"), counts("in bytes", "in_bytes"),
-                 counts("out bytes", "out_bytes"), ids("rank"), texts("dtype"), texts("group")})}};
-}
-
 pages::Section tensors_section(const Json& document) {
   return {"tensors",
           "Tensors",
@@ -320,7 +288,7 @@ pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOp
   if (options.ops) {
     page.sections.push_back(ops_section(document, ops));
   }
-  page.sections.push_back(calls_section(document));
+  page.sections.push_back(calls_section(document, CallDetail::kRecorded));
   page.sections.push_back(tensors_section(document));
   if (options.tree) {
     pages::Section tree{"tree", "Nodes", {}};

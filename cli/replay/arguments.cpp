@@ -57,13 +57,14 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
       [&options](const std::string& text) { options.comms = replayer::parse_comms_path(text); },
       "PATH",
       "How tensors of a GPU travel between ranks: nccl (from GPU to GPU) or host (through host "
-      "memory and MPI). Default: nccl; host where ranks share a GPU");
+      "memory). Default: nccl; host where ranks share a GPU");
   add_choice_option(
       app, "--streams", {"one", "recorded"},
-      [&options](const std::string& text) { options.streams = *replayer::parse_streams(text); },
+      [&options](const std::string& text) { options.streams = replayer::parse_streams(text); },
       "STREAMS",
       "Streams of a GPU that operators run on: one, or recorded (the original's, from the "
-      "linked profile; what one writes for another is waited for). Default: one");
+      "linked profile; what one writes for another is waited for). Default: recorded where "
+      "communications had streams of their own, else one");
   add_number_option(app, "--warmup", options.warmup, 0, kMostIterations, "N",
                     "Iterations before the measured ones")
       ->capture_default_str();

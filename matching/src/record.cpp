@@ -44,11 +44,7 @@ class Recorder {
       join(open_.take_waited(instruction));
       return;
     }
-    std::vector<SlotId> touched;
-    const auto touch = [&](SlotId slot) { touched.push_back(slot); };
-    et_schema::for_each_slot(instruction.args, touch);
-    et_schema::for_each_slot(instruction.results, touch);
-    join(open_.take_touched(touched));
+    join(open_.take_touched(needed_by(program_, instruction)));
     if (is_communication(instruction)) {
       add(instruction);
     }
@@ -77,8 +73,7 @@ class Recorder {
 
     const auto index = static_cast<std::uint32_t>(result_.calls.size());
     result_.calls.push_back(std::move(record));
-    // The replayer runs it so too: asynchronously unless the trace says that it is not.
-    if (info.kind == CommKind::kBarrier || !info.is_async.value_or(true)) {
+    if (is_blocking(info)) {
       joined_.push_back(index);
     } else {
       open_.start(index, instruction);

@@ -20,7 +20,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 INVALID_JSON = {"label_with_quote"}
 WITH_PROFILE = {"custom_operators"}  # with shapes, as a profile without a trace has them
-SEVERAL_RANKS = {"gloo_collectives": 2, "nccl_form_collectives": 2}
+PARALLEL = ("fsdp2", "tensor_parallel", "pipeline", "experts", "context_ring")
+SEVERAL_RANKS = dict.fromkeys(("gloo_collectives", "nccl_form_collectives", *PARALLEL), 2)
 SEED = 20
 WARMUP = 2
 
@@ -37,12 +38,17 @@ def record(name, rank, world, scratch):
     if world > 1:
         import collectives
 
-        nccl_form = name.startswith("nccl_form")
+        nccl_form = name != "gloo_collectives"
         if nccl_form:
             understudy_capture.use_nccl_form()
         dist.init_process_group("gloo", init_method=f"file://{scratch}/rendezvous", rank=rank,
                                 world_size=world)
-        step = collectives.make_step(nccl_form)
+        if name in PARALLEL:
+            import parallel
+
+            step = parallel.BUILDERS[name]()
+        else:
+            step = collectives.make_step(nccl_form)
     else:
         import models
 

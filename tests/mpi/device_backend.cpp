@@ -39,8 +39,7 @@ class DeviceBackend : public Backend {
  public:
   DeviceBackend(std::unique_ptr<Backend> host, double time_limit_s)
       : host_(std::move(host)),
-        device_(
-            backends::connect_devices(*host_, {.stream = nullptr, .time_limit_s = time_limit_s})) {
+        device_(backends::connect_devices(*host_, {.stream = {}, .time_limit_s = time_limit_s})) {
     connect(0, {});
   }
 

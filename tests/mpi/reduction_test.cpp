@@ -109,7 +109,8 @@ void for_each_reduction(const std::function<void(DType, ReduceOp)>& body) {
   for (const DType dtype : all_dtypes()) {
     for (const ReduceOp op : kOps) {
       if (backends::can_reduce(dtype, op)) {
-        SCOPED_TRACE(std::string(et_schema::to_string(dtype)) + " " + backends::to_string(op));
+        SCOPED_TRACE(std::string(et_schema::to_string(dtype)) + " " +
+                     std::string(et_schema::to_string(op)));
         body(dtype, op);
       }
     }
@@ -178,6 +179,34 @@ TEST(AllReduce, AverageOfIntegersIsTruncated) {
   call.inputs = call.outputs = {data.buffer()};
   backend().run(call);
   EXPECT_TRUE(data.holds({static_cast<double>(7 / ranks)}));
+}
+
+TEST(AllReduce, ElementsTimesAFactor) {
+  const int ranks = backend().world_size();
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    for (const std::int64_t count : kReducedCounts) {
+      SCOPED_TRACE(std::string(et_schema::to_string(dtype)) + " " + std::to_string(count));
+      Data data(dtype, std::vector<double>(static_cast<std::size_t>(count), 4));
+      Call call = make_call(CommKind::kAllReduce, ReduceOp::kSum);
+      call.factor = 0.25;
+      call.inputs = call.outputs = {data.buffer()};
+      backend().run(call);
+      EXPECT_TRUE(data.holds(
+          std::vector<double>(static_cast<std::size_t>(count), static_cast<double>(ranks))));
+    }
+  }
+}
+
+TEST(ReduceScatter, ElementsTimesAFactor) {
+  const int ranks = backend().world_size();
+  Data input(DType::kBFloat16, std::vector<double>(static_cast<std::size_t>(3 * ranks), 2));
+  Data output(DType::kBFloat16, {0, 0, 0});
+  Call call = make_call(CommKind::kReduceScatterBase, ReduceOp::kSum);
+  call.factor = 0.5;
+  call.inputs = {input.buffer()};
+  call.outputs = {output.buffer()};
+  backend().run(call);
+  EXPECT_TRUE(output.holds(std::vector<double>(3, static_cast<double>(ranks))));
 }
 
 TEST(AllReduce, ProductOfComplexNumbers) {

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 import tempfile
 import unittest
@@ -270,6 +271,16 @@ class CaptureTest(unittest.TestCase):
             "MALLOC_ARENA_MAX", "TORCH_NUM_THREADS"), "1")
         with mock.patch.dict("os.environ", {**variables, "HOME": "x", "PATH": "x"}, clear=True):
             self.assertEqual(kernels.kernel_variables(), variables)
+
+    def test_what_names_things_of_this_host_stays_here(self):
+        own = {"NCCL_SOCKET_IFNAME": "eth7", "NCCL_IB_HCA": "mlx5_0", "NCCL_COMM_ID": "10.0.0.1:99"}
+        with mock.patch.dict("os.environ", {**own, "NCCL_PROTO": "LL"}, clear=True):
+            self.assertEqual(kernels.kernel_variables(),
+                             {**dict.fromkeys(own, "kept on its host"), "NCCL_PROTO": "LL"})
+        table = Path(__file__).resolve().parents[2] / "et_schema/model/src/comm_traits.cpp"
+        listed = re.search(r"kNcclTuning =([^;]*);", table.read_text())[1]
+        self.assertEqual(kernels.NCCL_TUNING, {
+            f"NCCL_{name}" for name in "".join(re.findall('"([^"]*)"', listed)).split()})
 
     def test_autocast_regions_of_profiled_steps_are_seen(self):
         model = torch.nn.Linear(16, 16)

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "backends/communicator.h"
 
@@ -23,11 +21,6 @@ void check_call(const Call& call, const CallPlace& place);
 
 /// True if `op` is defined on elements of `dtype`.
 [[nodiscard]] bool can_reduce(et_schema::DType dtype, ReduceOp op);
-
-/// "sum", "avg", …
-[[nodiscard]] std::string to_string(ReduceOp op);
-/// The reverse, of the names in programs; null: another name.
-[[nodiscard]] std::optional<ReduceOp> reduce_op_from_string(std::string_view name);
 
 /// The dtype that the call's buffers share; kUndefined for a call without buffers.
 [[nodiscard]] et_schema::DType dtype_of(const Call& call);

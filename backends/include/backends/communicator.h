@@ -21,7 +21,7 @@ struct Buffer {
   et_schema::DType dtype = et_schema::DType::kUndefined;
 };
 
-enum class ReduceOp : std::uint8_t { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor };
+using et_schema::ReduceOp;
 
 using GroupId = std::uint32_t;
 
@@ -48,6 +48,7 @@ struct Call {
   GroupId group = 0;
   int root_or_peer = 0;  ///< rank in the group
   ReduceOp op = ReduceOp::kSum;
+  double factor = 1;  ///< of a sum of floating-point numbers: et_schema::Reduction::factor
   std::vector<Buffer> inputs;
   std::vector<Buffer> outputs;
   std::vector<std::int64_t> in_splits;   ///< elements

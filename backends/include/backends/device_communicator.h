@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,8 +10,10 @@ namespace understudy::backends {
 
 /// What a communicator of devices needs of the program that has the tensors.
 struct DeviceOptions {
-  /// The stream that works on the tensors: CUDA's handle, null for the default stream.
-  void* stream = nullptr;
+  /// Tells the stream that works on the tensors now: CUDA's handle, null for the default stream. A
+  /// call starts behind it, and what is waited for is ahead of what it gets then. None: always the
+  /// default stream.
+  std::function<void*()> stream = {};
   double time_limit_s = 300;
 };
 

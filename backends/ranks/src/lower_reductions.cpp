@@ -31,6 +31,7 @@ void Lowering::all_reduce(Schedule& schedule) const {
     const Buffer& buffer = call_.outputs[i];
     copy(call_.inputs[i], buffer);
     if (size_ == 1) {
+      finish(buffer);
       continue;
     }
     if (is_direct(buffer)) {
@@ -73,6 +74,7 @@ void Lowering::reduce(Schedule& schedule) const {
     }
     const Buffer& buffer = is_root() ? call_.outputs[i] : call_.inputs[i];
     if (size_ == 1) {
+      finish(buffer);
       continue;
     }
     if (!is_direct(buffer)) {
@@ -179,6 +181,9 @@ void Lowering::reduce_arrived(const Buffer& own, const std::byte* arrived) const
 void Lowering::finish(const Buffer& buffer) const {
   if (call_.op == ReduceOp::kAvg) {
     divide(buffer, group_.size());
+  }
+  if (call_.factor != 1) {
+    multiply(buffer, call_.factor);
   }
 }
 

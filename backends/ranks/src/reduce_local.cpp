@@ -122,6 +122,21 @@ void divide_halves(void* data, std::int64_t count, int ranks) {
   });
 }
 
+template <typename Number>
+void multiply_numbers(const Buffer& buffer, double factor) {
+  auto* numbers = static_cast<Number*>(buffer.data);
+  std::for_each(numbers, numbers + buffer.count,
+                [by = static_cast<Number>(factor)](Number& x) { x *= by; });
+}
+
+template <typename Half>
+void multiply_halves(const Buffer& buffer, double factor) {
+  auto* halves = static_cast<std::uint16_t*>(buffer.data);
+  std::for_each(halves, halves + buffer.count, [by = static_cast<float>(factor)](std::uint16_t& x) {
+    x = Half::from_float(Half::to_float(x) * by);
+  });
+}
+
 struct ElementType {
   DType dtype;
   void (*reduce)(void* into, const void* from, std::int64_t elements, ReduceOp op);
@@ -176,6 +191,20 @@ void divide(const Buffer& buffer, int ranks) {
     const ElementType& element = element_type(buffer.dtype);
     UNDERSTUDY_ASSERT(element.divide != nullptr);
     element.divide(buffer.data, buffer.count * element.numbers, ranks);
+  }
+}
+
+void multiply(const Buffer& buffer, double factor) {
+  switch (buffer.dtype) {
+    case DType::kFloat16:
+      return multiply_halves<Float16>(buffer, factor);
+    case DType::kBFloat16:
+      return multiply_halves<BFloat16>(buffer, factor);
+    case DType::kFloat64:
+      return multiply_numbers<double>(buffer, factor);
+    default:
+      UNDERSTUDY_ASSERT(buffer.dtype == DType::kFloat32);  // check_call() saw to it
+      return multiply_numbers<float>(buffer, factor);
   }
 }
 

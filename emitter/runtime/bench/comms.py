@@ -24,13 +24,15 @@ def most(value):
 
 
 class Work:
-    def __init__(self, handles, copies):
-        self.handles, self.copies = handles, copies
+    def __init__(self, handles, copies, scaled=(), factor=1):
+        self.handles, self.copies, self.scaled, self.factor = handles, copies, scaled, factor
 
     def wait(self):
         for handle in self.handles:
             if handle is not None:
                 handle.wait()
+        for tensor in self.scaled:
+            tensor.mul_(self.factor)
         for to, copy in self.copies:
             to.copy_(copy)
 
@@ -39,7 +41,8 @@ def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=()
     """Starts a collective or a message by torch.distributed."""
     members = _groups[group]
     world = dist.get_world_size(members)
-    op = {"sum": dist.ReduceOp.SUM, "avg": dist.ReduceOp.AVG, "product": dist.ReduceOp.PRODUCT,
+    factor = float(reduce.partition("premul_sum:")[2] or 1)
+    op = dist.ReduceOp.SUM if factor != 1 else {"sum": dist.ReduceOp.SUM, "avg": dist.ReduceOp.AVG, "product": dist.ReduceOp.PRODUCT,
           "min": dist.ReduceOp.MIN, "max": dist.ReduceOp.MAX, "band": dist.ReduceOp.BAND,
           "bor": dist.ReduceOp.BOR, "bxor": dist.ReduceOp.BXOR}[reduce]
     flat = [t.contiguous() for t in outputs]
@@ -89,4 +92,4 @@ def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=()
         add(dist.barrier(**options))
     else:
         raise RuntimeError(f"no communication of the kind {kind!r}")
-    return Work(handles, copies)
+    return Work(handles, copies, flat if factor != 1 else (), factor)

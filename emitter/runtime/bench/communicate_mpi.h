@@ -108,7 +108,7 @@ class MpiCall {
   }
 
   [[nodiscard]] MPI_Op op() const {
-    if (call_.reduce == "sum" || call_.reduce == "avg")
+    if (call_.reduce == "sum" || call_.reduce == "avg" || is_premultiplied())
       return MPI_SUM;
     if (call_.reduce == "product")
       return MPI_PROD;
@@ -174,7 +174,10 @@ class MpiCall {
   void average(const Tensor& tensor) const {
     if (call_.reduce == "avg")
       tensor.div_(size_);
+    if (is_premultiplied())
+      tensor.mul_(std::stod(call_.reduce.substr(call_.reduce.find(':') + 1)));
   }
+  [[nodiscard]] bool is_premultiplied() const { return call_.reduce.rfind("premul_sum:", 0) == 0; }
 
   void broadcast(const Tensor& input, const Tensor& output) {
     if (rank_ == call_.root_or_peer)

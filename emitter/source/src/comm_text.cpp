@@ -114,7 +114,7 @@ std::string empty_text(const et_schema::Slot& layout, Dialect dialect) {
 }
 
 bool is_joined_later(const Instruction& instruction) {
-  return instruction.comm->kind != CommKind::kBarrier && instruction.comm->is_async.value_or(true);
+  return !et_schema::is_blocking(*instruction.comm);
 }
 
 }  // namespace understudy::emitter

@@ -128,13 +128,14 @@ class StepWriter {
     join(open_.take_all());
   }
 
-  [[nodiscard]] std::vector<SlotId> touched(const Unit& unit) const {
-    std::vector<SlotId> slots;
+  [[nodiscard]] et_schema::Touched touched(const Unit& unit) const {
+    et_schema::Touched all;
     for (std::size_t at = unit.begin; at < unit.end; ++at) {
-      const std::vector<SlotId>& reads = flow_.reads(at);
-      slots.insert(slots.end(), reads.begin(), reads.end());
+      const et_schema::Touched one = needed_by(program_, program_.instructions[at]);
+      all.reads.insert(all.reads.end(), one.reads.begin(), one.reads.end());
+      all.writes.insert(all.writes.end(), one.writes.begin(), one.writes.end());
     }
-    return slots;
+    return all;
   }
 
   void join(const std::vector<std::uint32_t>& works) {

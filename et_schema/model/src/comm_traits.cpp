@@ -1,8 +1,12 @@
 #include "et_schema/model/comm_traits.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <limits>
+
+#include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -191,6 +195,21 @@ constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
                .bus = BusFactor::kOnce,
                .pattern = CommPattern::kNothing}};
 
+constexpr std::array<std::string_view, kReduceOps> kReduceOpNames = {
+    "sum", "avg", "product", "min", "max", "band", "bor", "bxor"};
+
+// NCCL 2.28's environment variables without "NCCL_"; capture/understudy_capture/kernels.py has the
+// same.
+constexpr std::string_view kNcclTuning =
+    "ALGO PROTO NTHREADS MIN_NCHANNELS MAX_NCHANNELS MIN_NRINGS MAX_NRINGS MIN_CTAS MAX_CTAS "
+    "CGA_CLUSTER_SIZE NCHANNELS_PER_NET_PEER NCHANNELS_PER_PEER MIN_P2P_NCHANNELS "
+    "MAX_P2P_NCHANNELS BUFFSIZE LL_BUFFSIZE LL128_BUFFSIZE P2P_NET_CHUNKSIZE P2P_PCI_CHUNKSIZE "
+    "P2P_NVL_CHUNKSIZE NVLS_CHUNKSIZE NVLS_ENABLE NVLS_NCHANNELS CUMEM_ENABLE CUMEM_HOST_ENABLE "
+    "LAUNCH_MODE LAUNCH_ORDER_IMPLICIT LAUNCH_RACE_FATAL GRAPH_MIXING_SUPPORT GRAPH_REGISTER "
+    "LOCAL_REGISTER WORK_FIFO_BYTES WORK_ARGS_BYTES THREAD_THRESHOLDS SINGLE_RING_THRESHOLD "
+    "TREE_THRESHOLD PROGRESS_APPENDOP_FREQ RUNTIME_CONNECT CTA_POLICY CHECKS_DISABLE "
+    "CHECK_POINTERS CREATE_THREAD_CONTEXT PXN_DISABLE P2P_PXN_LEVEL COLLNET_NODE_THRESHOLD";
+
 constexpr bool is_complete() {
   for (std::size_t i = 0; i < kCommTraits.size(); ++i) {
     const CommTraits& row = kCommTraits[i];
@@ -286,6 +305,32 @@ std::optional<CommKind> kind_of_recorded_name(std::string_view name) {
 
 std::string_view to_string(CommKind kind) {
   return traits(kind).recorded[0];
+}
+
+bool tunes_nccl(std::string_view variable) {
+  constexpr std::string_view kPrefix = "NCCL_";
+  return variable.starts_with(kPrefix) && has_word(kNcclTuning, variable.substr(kPrefix.size()));
+}
+
+std::string_view to_string(ReduceOp op) {
+  return kReduceOpNames.at(static_cast<std::size_t>(op));
+}
+
+std::optional<Reduction> parse_reduction(std::string_view text) {
+  constexpr std::string_view kPremultiplied = "premul_sum:";
+  if (text.starts_with(kPremultiplied)) {
+    text.remove_prefix(kPremultiplied.size());
+    Reduction reduction;
+    const char* const end = text.data() + text.size();
+    const auto [read_to, error] = std::from_chars(text.data(), end, reduction.factor);
+    const bool is_factor = error == std::errc() && read_to == end &&
+                           std::isfinite(reduction.factor) && reduction.factor > 0;
+    return is_factor ? std::optional(reduction) : std::nullopt;
+  }
+  const auto* const known = std::ranges::find(kReduceOpNames, text);
+  return known == kReduceOpNames.end()
+             ? std::nullopt
+             : std::optional(Reduction{static_cast<ReduceOp>(known - kReduceOpNames.begin())});
 }
 
 }  // namespace understudy::et_schema

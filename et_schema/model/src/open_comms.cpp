@@ -20,9 +20,13 @@ bool can_be_wait_of(const CommInfo& wait, const CommInfo& call) {
          (!wait.is_p2p || *wait.is_p2p == is_message(call.kind));
 }
 
+bool is_blocking(const CommInfo& comm) {
+  return comm.kind == CommKind::kBarrier || !comm.is_async.value_or(true);
+}
+
 std::optional<std::uint32_t> wait_behind(const Program& program, std::uint32_t call) {
   const Instruction& started = program.instructions[call];
-  if (started.comm->is_async.value_or(true)) {
+  if (!is_blocking(*started.comm)) {
     return std::nullopt;
   }
   for (std::uint32_t at = call + 1; at < program.instructions.size(); ++at) {
@@ -37,15 +41,15 @@ std::optional<std::uint32_t> wait_behind(const Program& program, std::uint32_t c
 }
 
 void OpenComms::start(std::uint32_t number, const Instruction& instruction) {
-  Open open{number, &*instruction.comm, {}};
-  for (const SlotId slot : slots_in(instruction.args)) {
-    open.storages.insert(program_.slots[slot].storage);
-  }
-  open_.push_back(std::move(open));
+  Touched touched = touched_by(program_, instruction);
+  open_.push_back({number,
+                   &*instruction.comm,
+                   {touched.reads.begin(), touched.reads.end()},
+                   {touched.writes.begin(), touched.writes.end()}});
 }
 
 void OpenComms::start_detached(std::uint32_t number) {
-  open_.push_back({number, nullptr, {}});
+  open_.push_back({number, nullptr, {}, {}});
 }
 
 template <typename Matches>
@@ -61,14 +65,16 @@ std::vector<std::uint32_t> OpenComms::take_if(Matches matches) {
   return taken;
 }
 
-std::vector<std::uint32_t> OpenComms::take_touched(const std::vector<SlotId>& slots) {
+std::vector<std::uint32_t> OpenComms::take_touched(const Touched& touched) {
   if (open_.empty()) {
     return {};
   }
   return take_if([&](const Open& open) {
-    return std::any_of(slots.begin(), slots.end(), [&](SlotId slot) {
-      return open.storages.contains(program_.slots[slot].storage);
-    });
+    const auto is_output = [&](StorageId storage) { return open.outputs.contains(storage); };
+    const auto is_input = [&](StorageId storage) { return open.inputs.contains(storage); };
+    return std::ranges::any_of(touched.reads, is_output) ||
+           std::ranges::any_of(touched.writes, is_output) ||
+           std::ranges::any_of(touched.writes, is_input);
   });
 }
 
@@ -80,8 +86,10 @@ std::vector<std::uint32_t> OpenComms::take_waited(const Instruction& wait) {
   if (asked.seq && asked.names_group) {
     return take_if(fits);
   }
-  const std::vector<SlotId> named = slots_in(wait.args);
-  if (!named.empty()) {
+  Touched named;
+  for_each_slot(wait.args,
+                [&](SlotId slot) { named.writes.push_back(program_.slots[slot].storage); });
+  if (!named.writes.empty()) {
     return take_touched(named);
   }
   const auto first = std::find_if(open_.begin(), open_.end(), fits);

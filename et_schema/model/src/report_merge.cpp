@@ -222,6 +222,7 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.total.values = merge_part(ranks, &RunFigures::values, kValueCounts);
   report.total.memory = merge_part(ranks, &RunFigures::memory, kMemoryCounts);
   report.total.pace = merge_part(ranks, &RunFigures::pace, kPaceCounts, kPaceFigures);
+  report.total.waits = merge_part(ranks, &RunFigures::waits, kWaitCounts);
   report.total.measurement = merge_part(ranks, &RunFigures::measurement, kMeasurementCounts);
   report.total.counters = merge_part(ranks, &RunFigures::counters, kCounterFigures);
   report.total.original = merge_part(ranks, &RunFigures::original, kOriginalFigures);

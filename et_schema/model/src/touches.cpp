@@ -1,6 +1,8 @@
 #include "et_schema/model/touches.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <utility>
 
 #include "et_schema/model/schema_text.h"
@@ -10,12 +12,16 @@ namespace understudy::et_schema {
 Touched touched_by(const Program& program, const Instruction& instruction) {
   Touched touched;
   const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
+  const bool communicates = instruction.comm && instruction.kind != InstructionKind::kWait;
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
     for_each_slot({instruction.args[i]}, [&](SlotId slot) {
-      // Most schemas write nothing, which the first look tells.
-      const bool writes = !instruction.schema ||
-                          (program.schemas[*instruction.schema].find('!') != std::string::npos &&
-                           argument_is_written(program.schemas[*instruction.schema], i));
+      // Most schemas write nothing, which the first look tells. What a send sends is recorded as
+      // its output too.
+      const bool writes =
+          communicates ? i == 1 && instruction.comm->kind != CommKind::kSend
+                       : !instruction.schema || instruction.kind == InstructionKind::kNative ||
+                             (program.schemas[*instruction.schema].find('!') != std::string::npos &&
+                              argument_is_written(program.schemas[*instruction.schema], i));
       (writes ? touched.writes : touched.reads).push_back(storage_of(slot));
     });
   }
@@ -27,6 +33,29 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
     }
   });
   return touched;
+}
+
+Touched needed_by(const Program& program, const Instruction& instruction) {
+  Touched touched = touched_by(program, instruction);
+  const bool is_view = instruction.kind == InstructionKind::kAlias ||
+                       (touched.writes.empty() && !slots_in(instruction.results).empty());
+  return is_view ? Touched() : std::move(touched);
+}
+
+std::vector<std::int64_t> operator_streams(const Program& program) {
+  std::map<std::int64_t, std::size_t> counts;
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.timing && instruction.timing->stream && !instruction.comm) {
+      ++counts[*instruction.timing->stream];
+    }
+  }
+  std::vector<std::int64_t> streams;
+  for (const auto& [stream, count] : counts) {
+    streams.push_back(stream);
+  }
+  std::ranges::stable_sort(streams, std::greater<>(),
+                           [&](std::int64_t stream) { return counts[stream]; });
+  return streams;
 }
 
 void LastOfLanes::note(std::uint32_t lane, std::uint32_t step) {

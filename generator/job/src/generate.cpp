@@ -16,6 +16,7 @@
 #include "generator/flow/flow.h"
 #include "generator/flow/model_names.h"
 #include "generator/flow/steps.h"
+#include "generator/lowering/asynchrony.h"
 #include "generator/lowering/groups.h"
 #include "generator/lowering/holds.h"
 #include "generator/lowering/lowering.h"
@@ -106,7 +107,8 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   std::vector<WorkingLabel>& labels = found.working;
   apply_filters(trace, calls, options, selected, labels);
 
-  Program program = lower(trace, calls, flow, selected, labels, groups);
+  Program program = lower(trace, calls, flow, selected, labels, groups, options.reduce_ops);
+  set_asynchrony(trace, link, program);
   hold_storages(trace, link == nullptr ? ObservedMemory() : link->memory, program);
   make_masks(program);
   const CapturedValues captured{captured_ranges(trace), join_index_uses(trace, flow)};

@@ -61,6 +61,7 @@ class Linker {
     join_ = join();
     const DeviceEvents device = link_device_events(profile_, host_);
     const std::vector<HostWait> waits = find_waits(profile_, host_, join_);
+    const std::vector<EventWait> event_waits = find_event_waits(profile_, host_, join_);
     const EventCost cost =
         find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
     take_out(cost, host_);
@@ -68,7 +69,7 @@ class Linker {
     find_kinds();
     sum_launches(device);
     result_.nodes.resize(trace_.nodes.size());
-    take_medians(waits);
+    take_medians(waits, event_waits);
     add_up_subtrees();
     describe(device, cost);
     return std::move(result_);
@@ -264,7 +265,7 @@ class Linker {
                                                    : median(samples);
   }
 
-  void take_medians(const std::vector<HostWait>& waits) {
+  void take_medians(const std::vector<HostWait>& waits, const std::vector<EventWait>& event_waits) {
     Samples samples;
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
       samples.clear();
@@ -295,6 +296,7 @@ class Linker {
     }
     result_.profile.step_ns = layout.step_ns;
     result_.profile.device_waits = lay_out_waits(waits, layout, join_.steps.size());
+    result_.profile.stream_waits = lay_out_event_waits(event_waits, layout, join_.steps.size());
   }
 
   struct Samples {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "statistics.h"
@@ -52,16 +53,10 @@ std::vector<Call> find_calls(const et_schema::Profile& profile) {
   return calls;
 }
 
-class WaitFinder {
+/// Finds the places of calls in the steps.
+class PlaceFinder {
  public:
-  WaitFinder(const et_schema::Profile& profile, const HostEvents& host, const Join& join)
-      : profile_(profile), host_(host), join_(join) {}
-
-  std::vector<HostWait> find() {
-    const std::vector<Call> calls = find_calls(profile_);
-    if (calls.empty()) {
-      return {};
-    }
+  PlaceFinder(const HostEvents& host, const Join& join) : host_(host), join_(join) {
     joined_.resize(host_.events.size());
     for (std::size_t s = 0; s < join_.steps.size(); ++s) {
       const std::vector<HostIndex>& events = join_.steps[s].event_of;
@@ -72,27 +67,17 @@ class WaitFinder {
       }
       ends_ns_.push_back(end_ns(join_.steps[s]));
     }
-    for (const Call& call : calls) {
-      add(call);
-    }
-    return std::move(waits_);
   }
 
- private:
-  void add(const Call& call) {
-    const std::int64_t start_ns = host_.relative(call.event->ts_ns);
-    const std::int64_t host_ns = std::clamp<std::int64_t>(call.event->dur_ns, 0, kLatestNs);
-    std::int64_t& busy_until_ns = busy_until_ns_[{call.event->pid, call.event->tid}];
-    const HostThread* thread = host_.find_thread(call.event->pid, call.event->tid);
-    if (thread == nullptr || start_ns < busy_until_ns) {
-      return;  // no operator runs there, or it is the driver's part of a runtime's call
-    }
-    busy_until_ns = start_ns + host_ns;
-    const std::optional<std::size_t> step = step_at(start_ns);
+  /// None on a thread without operators, and outside of the steps.
+  [[nodiscard]] std::optional<HostWait> find(const KinetoEvent& call) const {
+    const std::int64_t start_ns = host_.relative(call.ts_ns);
+    const HostThread* thread = host_.find_thread(call.pid, call.tid);
+    const std::optional<std::size_t> step = thread == nullptr ? std::nullopt : step_at(start_ns);
     if (!step) {
-      return;
+      return std::nullopt;
     }
-    HostWait wait{*step, {}, 0, host_ns, call.waits_for};
+    HostWait wait{*step, {}, 0, std::clamp<std::int64_t>(call.dur_ns, 0, kLatestNs)};
     wait.ahead_ns = ends_ns_[*step] - start_ns;
     for (HostIndex next = first_from(*thread, start_ns); next < thread->end; ++next) {
       if (const auto& [of_step, position] = joined_[next]; of_step != kNoStep) {
@@ -103,9 +88,10 @@ class WaitFinder {
         break;
       }
     }
-    waits_.push_back(wait);
+    return wait;
   }
 
+ private:
   [[nodiscard]] HostIndex first_from(const HostThread& thread, std::int64_t time_ns) const {
     const HostIndex last = host_.last_started(thread, time_ns);
     return last == kNoEvent ? thread.begin : last + 1;
@@ -132,7 +118,6 @@ class WaitFinder {
     return last;
   }
 
-  const et_schema::Profile& profile_;
   const HostEvents& host_;
   const Join& join_;
   static constexpr std::size_t kNoStep = ~std::size_t{0};
@@ -141,17 +126,144 @@ class WaitFinder {
     std::size_t position = 0;
   };
 
-  std::vector<Place> joined_;                                                    ///< by host event
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> busy_until_ns_;  ///< by thread
-  std::vector<std::int64_t> ends_ns_;                                            ///< by step
-  std::vector<HostWait> waits_;
+  std::vector<Place> joined_;          ///< by host event
+  std::vector<std::int64_t> ends_ns_;  ///< by step
+};
+
+constexpr std::size_t kEnd = ~std::size_t{0};  ///< for HostWait::before
+
+/// Starts of the nodes before which something waits, which are few, and the end of the step.
+class StartTimes {
+ public:
+  void ask(std::optional<std::size_t> position) { starts_.try_emplace(position.value_or(kEnd)); }
+  void find(const Layout& layout) {
+    for (const auto& [position, start_ns] : layout.starts) {
+      if (const auto asked = starts_.find(position); asked != starts_.end()) {
+        asked->second = start_ns;
+      }
+    }
+    starts_[kEnd] = layout.step_ns;
+  }
+  /// None where the typical step lacks the node.
+  [[nodiscard]] std::optional<std::int64_t> before(std::optional<std::size_t> position,
+                                                   std::int64_t ahead_ns) const {
+    const std::optional<std::int64_t> start_ns = starts_.at(position.value_or(kEnd));
+    return start_ns ? std::optional(std::clamp<std::int64_t>(*start_ns - ahead_ns, 0, kLatestNs))
+                    : std::nullopt;
+  }
+
+ private:
+  std::map<std::size_t, std::optional<std::int64_t>> starts_;
 };
 
 }  // namespace
 
 std::vector<HostWait> find_waits(const et_schema::Profile& profile, const HostEvents& host,
                                  const Join& join) {
-  return WaitFinder(profile, host, join).find();
+  std::vector<HostWait> waits;
+  const std::vector<Call> calls = find_calls(profile);
+  if (calls.empty()) {
+    return waits;
+  }
+  const PlaceFinder places(host, join);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> busy_until_ns;  // by thread
+  for (const Call& call : calls) {
+    const std::int64_t start_ns = host.relative(call.event->ts_ns);
+    std::int64_t& busy_ns = busy_until_ns[{call.event->pid, call.event->tid}];
+    if (host.find_thread(call.event->pid, call.event->tid) == nullptr || start_ns < busy_ns) {
+      continue;  // no operator runs there, or it is the driver's part of a runtime's call
+    }
+    busy_ns = start_ns + std::clamp<std::int64_t>(call.event->dur_ns, 0, kLatestNs);
+    if (std::optional<HostWait> wait = places.find(*call.event)) {
+      wait->waits_for = call.waits_for;
+      waits.push_back(*wait);
+    }
+  }
+  return waits;
+}
+
+std::vector<EventWait> find_event_waits(const et_schema::Profile& profile, const HostEvents& host,
+                                        const Join& join) {
+  std::vector<const KinetoEvent*> shown;
+  std::map<std::int64_t, const KinetoEvent*> calls;  // by correlation
+  for (const KinetoEvent& event : profile.events) {
+    if (event.category == KinetoCategory::kSync && event.record_correlation >= 0) {
+      shown.push_back(&event);
+    } else if (event.category == KinetoCategory::kRuntime && contains(event.name, "Event")) {
+      calls.try_emplace(event.correlation, &event);
+    }
+  }
+  std::vector<EventWait> waits;
+  if (shown.empty()) {
+    return waits;
+  }
+  std::ranges::stable_sort(shown, {}, [](const KinetoEvent* event) { return event->ts_ns; });
+  const PlaceFinder places(host, join);
+  for (const KinetoEvent* event : shown) {
+    const auto call = calls.find(event->correlation);
+    const auto record = calls.find(event->record_correlation);
+    // A query waits for nothing, and a stream does not wait for itself.
+    const bool is_wait = call != calls.end() && !contains(call->second->name, "Query") &&
+                         event->stream != event->wait_stream;
+    const std::optional<HostWait> place = is_wait ? places.find(*call->second) : std::nullopt;
+    if (!place) {
+      continue;
+    }
+    EventWait wait{*place, std::nullopt, std::nullopt, event->wait_stream};
+    if (record != calls.end()) {
+      wait.record = places.find(*record->second);
+    }
+    if (wait.record && wait.record->step != place->step) {
+      wait.record.reset();
+    }
+    if (event->stream >= 0) {
+      wait.stream = event->stream;
+    }
+    waits.push_back(wait);
+  }
+  return waits;
+}
+
+std::vector<et_schema::StreamWait> lay_out_event_waits(const std::vector<EventWait>& waits,
+                                                       const Layout& layout, std::size_t steps) {
+  // As below; the event is recorded where most steps record it, which is mostly the same place.
+  using Key = std::tuple<std::size_t, std::optional<std::int64_t>, std::int64_t>;
+  struct Samples {
+    std::vector<std::int64_t> ahead_ns, record_ahead_ns;
+    std::optional<std::size_t> record_before;
+  };
+  std::map<std::pair<std::size_t, Key>, std::size_t> counts;  // by step
+  std::map<std::pair<Key, std::size_t>, Samples> samples;
+  StartTimes starts;
+  for (const EventWait& wait : waits) {
+    const Key key{wait.wait.before.value_or(kEnd), wait.stream, wait.for_stream};
+    Samples& own = samples[{key, counts[{wait.wait.step, key}]++}];
+    own.ahead_ns.push_back(wait.wait.ahead_ns);
+    starts.ask(wait.wait.before);
+    if (wait.record && (own.record_ahead_ns.empty() || own.record_before == wait.record->before)) {
+      own.record_before = wait.record->before;
+      own.record_ahead_ns.push_back(wait.record->ahead_ns);
+      starts.ask(wait.record->before);
+    }
+  }
+  starts.find(layout);
+  std::vector<et_schema::StreamWait> laid_out;
+  for (auto& [key, own] : samples) {
+    const auto& [before, stream, for_stream] = key.first;
+    const auto position = before == kEnd ? std::nullopt : std::optional(before);
+    const std::optional<std::int64_t> start_ns = starts.before(position, median(own.ahead_ns));
+    if (2 * own.ahead_ns.size() < steps || !start_ns) {
+      continue;
+    }
+    // An event of before the step is behind nothing of it.
+    const std::int64_t until_ns =
+        own.record_ahead_ns.empty()
+            ? 0
+            : starts.before(own.record_before, median(own.record_ahead_ns)).value_or(0);
+    laid_out.push_back({*start_ns, stream, for_stream, std::min(until_ns, *start_ns)});
+  }
+  std::ranges::stable_sort(laid_out, {}, &et_schema::StreamWait::start_ns);
+  return laid_out;
 }
 
 std::vector<DeviceWait> lay_out_waits(const std::vector<HostWait>& waits, const Layout& layout,
@@ -162,34 +274,27 @@ std::vector<DeviceWait> lay_out_waits(const std::vector<HostWait>& waits, const 
   struct Samples {
     std::vector<std::int64_t> ahead_ns, host_ns;
   };
-  constexpr std::size_t kEnd = ~std::size_t{0};
   std::map<std::pair<std::size_t, Key>, std::size_t> counts;  // by step
   std::map<std::pair<Key, std::size_t>, Samples> samples;
+  StartTimes starts;
   for (const HostWait& wait : waits) {
     const Key key{wait.before.value_or(kEnd), wait.waits_for};
     Samples& own = samples[{key, counts[{wait.step, key}]++}];
     own.ahead_ns.push_back(wait.ahead_ns);
     own.host_ns.push_back(wait.host_ns);
+    starts.ask(wait.before);
   }
-  // Few: starts of the nodes before which something waits.
-  std::map<std::size_t, std::optional<std::int64_t>> starts;
-  for (const auto& [key, own] : samples) {
-    starts[key.first.first] =
-        key.first.first == kEnd ? std::optional(layout.step_ns) : std::nullopt;
-  }
-  for (const auto& [position, start_ns] : layout.starts) {
-    if (const auto waited = starts.find(position); waited != starts.end()) {
-      waited->second = start_ns;
-    }
-  }
+  starts.find(layout);
   std::vector<DeviceWait> laid_out;
   for (auto& [key, own] : samples) {
     if (2 * own.host_ns.size() < steps) {
       continue;
     }
-    if (const std::optional<std::int64_t> start_ns = starts[key.first.first]) {
-      laid_out.push_back({std::clamp<std::int64_t>(*start_ns - median(own.ahead_ns), 0, kLatestNs),
-                          median(own.host_ns), key.first.second});
+    const std::size_t before = key.first.first;
+    const std::optional<std::int64_t> start_ns =
+        starts.before(before == kEnd ? std::nullopt : std::optional(before), median(own.ahead_ns));
+    if (start_ns) {
+      laid_out.push_back({*start_ns, median(own.host_ns), key.first.second});
     }
   }
   std::ranges::stable_sort(laid_out, {}, &DeviceWait::start_ns);

@@ -23,6 +23,23 @@ struct HostWait {
   et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
 };
 
+/// A call that has a stream, or the host, wait for an event of another stream, in one profiled
+/// step.
+struct EventWait {
+  HostWait wait;                       ///< the call
+  std::optional<HostWait> record;      ///< the one that recorded the event, in the same step
+  std::optional<std::int64_t> stream;  ///< that waits; none: the host
+  std::int64_t for_stream = 0;
+};
+
+/// Those of a profile's steps, in order of start, where cuda_sync events show them.
+[[nodiscard]] std::vector<EventWait> find_event_waits(const et_schema::Profile& profile,
+                                                      const HostEvents& host, const Join& join);
+
+/// Those that at least half of the steps show, at their places in the typical step.
+[[nodiscard]] std::vector<et_schema::StreamWait> lay_out_event_waits(
+    const std::vector<EventWait>& waits, const Layout& layout, std::size_t steps);
+
 /// The waits of a profile's steps, in order of start: cudaStreamSynchronize, hipEventSynchronize,
 /// aclrtSynchronizeDevice, … `host` must still have the profile's times, as the waits have. The
 /// time is n log n.

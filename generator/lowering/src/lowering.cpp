@@ -49,12 +49,13 @@ bool makes_nothing(std::string_view name) {
 class Lowering {
  public:
   Lowering(const Trace& trace, const CommCalls& calls, const Flow& flow, const Selected& selected,
-           Groups& groups)
+           Groups& groups, const std::map<CommKind, std::string>& reduce_ops)
       : trace_(trace),
         calls_(calls),
         flow_(flow),
         selected_(selected),
         groups_(groups),
+        reduce_ops_(reduce_ops),
         slots_(trace, program_) {
     for (LifetimeId id = 0; id < flow.lifetimes.size(); ++id) {
       const NodeIndex birth = flow.lifetimes[id].birth;
@@ -223,10 +224,8 @@ class Lowering {
     info.kind = call.kind;
     info.group = groups_.find(trace_, call, program_.losses);
     info.root_or_peer = call.rank;
-    if (!call.reduce_op.empty()) {
-      info.reduce_op = call.reduce_op;
-    } else if (et_schema::traits(call.kind).reduces) {
-      program_.losses.add(Loss::kAssumedReduceOps);
+    if (et_schema::traits(call.kind).reduces) {
+      set_reduce_op(call, info);
     }
     info.in_splits = call.in_splits;
     info.out_splits = call.out_splits;
@@ -245,6 +244,19 @@ class Lowering {
     instruction.comm = std::move(info);
     issued_.add(instruction, program_);
     into.push_back(std::move(instruction));
+  }
+
+  void set_reduce_op(const CommCall& call, et_schema::CommInfo& info) {
+    if (!call.reduce_op.empty()) {
+      info.reduce_op = call.reduce_op;
+      info.reduce_op_why = call.reduce_op_why;
+    } else if (const auto asked = reduce_ops_.find(call.kind); asked != reduce_ops_.end()) {
+      info.reduce_op = asked->second;
+      info.reduce_op_why = "--reduce-op";
+    } else {
+      info.reduce_op_why = "assumed";
+      program_.losses.add(Loss::kAssumedReduceOps);
+    }
   }
 
   Argument::List read_tensors(const std::vector<const Tensor*>& tensors, LifetimeCursor& reads,
@@ -399,6 +411,7 @@ class Lowering {
   const Flow& flow_;
   const Selected& selected_;
   Groups& groups_;
+  const std::map<CommKind, std::string>& reduce_ops_;
   et_schema::Program program_;
   SlotTable slots_;
   std::uint64_t aliases_ = 0;
@@ -413,8 +426,8 @@ class Lowering {
 
 et_schema::Program lower(const Trace& trace, const CommCalls& calls, const Flow& flow,
                          const Selected& selected, const std::vector<WorkingLabel>& labels,
-                         Groups& groups) {
-  return Lowering(trace, calls, flow, selected, groups).lower(labels);
+                         Groups& groups, const std::map<CommKind, std::string>& reduce_ops) {
+  return Lowering(trace, calls, flow, selected, groups, reduce_ops).lower(labels);
 }
 
 }  // namespace understudy::generator

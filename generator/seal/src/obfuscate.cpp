@@ -119,7 +119,12 @@ class Obfuscator {
     });
     nodes.close();
     threads.close();
+    for_each_wait_stream(
+        program, [&](std::int64_t& stream) { streams.see(static_cast<std::uint64_t>(stream)); });
     streams.close();
+    for_each_wait_stream(program, [&](std::int64_t& stream) {
+      stream = static_cast<std::int64_t>(streams.of(static_cast<std::uint64_t>(stream)));
+    });
     for (const Instruction& instruction : program.instructions) {
       const bool is_hidden =
           instruction.kind == InstructionKind::kOp && !is_public_operator(instruction.name);
@@ -144,6 +149,18 @@ class Obfuscator {
     hide_selection(program.selection);
     if (program.profile) {
       hide_profile(*program.profile);
+    }
+  }
+
+  template <typename Visitor>
+  static void for_each_wait_stream(Program& program, Visitor&& visit) {
+    if (program.profile) {
+      for (et_schema::StreamWait& wait : program.profile->stream_waits) {
+        if (wait.stream) {
+          visit(*wait.stream);
+        }
+        visit(wait.for_stream);
+      }
     }
   }
 

@@ -18,28 +18,6 @@ using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::Touched;
 
-bool is_blocking(const et_schema::CommInfo& comm) {
-  // As the replayer runs it: asynchronous unless the trace says that it is not.
-  return comm.kind == et_schema::CommKind::kBarrier || !comm.is_async.value_or(true);
-}
-
-/// Recorded streams of operators by falling number of instructions, then by number.
-std::vector<std::int64_t> operator_streams(const Program& program) {
-  std::map<std::int64_t, std::size_t> counts;
-  for (const Instruction& instruction : program.instructions) {
-    if (instruction.timing && instruction.timing->stream && !is_communication(instruction)) {
-      ++counts[*instruction.timing->stream];
-    }
-  }
-  std::vector<std::int64_t> streams;
-  for (const auto& [stream, count] : counts) {
-    streams.push_back(stream);
-  }
-  std::stable_sort(streams.begin(), streams.end(),
-                   [&](std::int64_t a, std::int64_t b) { return counts[a] > counts[b]; });
-  return streams;
-}
-
 class FlowBuilder {
  public:
   explicit FlowBuilder(const Program& program)
@@ -91,11 +69,7 @@ class FlowBuilder {
       join(at, open_.take_waited(instruction));
       return;
     }
-    std::vector<SlotId> slots;
-    const auto add = [&](SlotId slot) { slots.push_back(slot); };
-    et_schema::for_each_slot(instruction.args, add);
-    et_schema::for_each_slot(instruction.results, add);
-    join(at, open_.take_touched(slots));
+    join(at, open_.take_touched(needed_by(program_, instruction)));
     const Touched touched = touched_by(program_, instruction);
     if (flow_.timelines.size() > 1) {
       for (const auto& [timeline, other] : hosts_.enter(at, flow.timeline, touched)) {

@@ -60,7 +60,7 @@ class Binder {
       }
       add(instruction);
     }
-    steps_.add_joins(open_.take_all());
+    steps_.add_joins(open_.take_all(), JoinedBy::kEnd);
     sort_turns();
     if (is_whole) {
       find_states();
@@ -156,7 +156,7 @@ class Binder {
     SlotUse use;
     use.reads = slots_of(instruction.args);
     // The arguments of a native instruction include its forward's arguments; all of them are read.
-    before_reading(use.reads);
+    before_needing(needed_by(program_, instruction), use.reads);
     step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
     for (PlannedArgument& argument : plan) {
       bound_.entries.push_back(stack_entry(std::move(argument)));
@@ -219,8 +219,8 @@ class Binder {
   }
 
   /// Joins communications that must be complete, and makes slots that nothing has made.
-  void before_reading(const std::vector<SlotId>& slots) {
-    steps_.add_joins(open_.take_touched(slots));
+  void before_needing(const et_schema::Touched& needed, const std::vector<SlotId>& slots) {
+    steps_.add_joins(open_.take_touched(needed), JoinedBy::kDataFlow);
     steps_.add_missing(slots);
   }
 
@@ -234,7 +234,7 @@ class Binder {
       steps_.add_give(&instruction, to.front());
       return;
     }
-    before_reading(from);
+    steps_.add_missing(from);
     if (from.front() != to.front()) {
       steps_.add_alias(&instruction, from.front(), to.front());
     }
@@ -260,7 +260,7 @@ class Binder {
       const Slot& result = program_.slots[to.front()];
       if (source.sizes == result.sizes && source.dtype == result.dtype &&
           source.strides == result.strides && !result.external) {
-        before_reading(from);
+        steps_.add_missing(from);
         steps_.add_alias(&instruction, from.front(), to.front());
         return;
       }
@@ -270,7 +270,7 @@ class Binder {
 
   void add_communication(const Instruction& instruction) {
     if (instruction.kind == InstructionKind::kWait) {
-      steps_.add_joins(open_.take_waited(instruction));
+      steps_.add_joins(open_.take_waited(instruction), JoinedBy::kWait, instruction.timing);
       return;
     }
     BoundComm comm = bind_comm(program_, instruction, groups_);
@@ -281,10 +281,7 @@ class Binder {
     }
     SlotUse use;
     use.reads = comm.inputs;
-    std::vector<SlotId> touched = comm.inputs;
-    touched.insert(touched.end(), comm.outputs.begin(), comm.outputs.end());
-    steps_.add_joins(open_.take_touched(touched));
-    before_reading(comm.inputs);
+    before_needing(touched_by(program_, instruction), comm.inputs);
     for (const SlotId slot : comm.outputs) {
       const bool is_available = steps_.is_available(slot);
       (is_available ? use.reads : use.makes).push_back(slot);

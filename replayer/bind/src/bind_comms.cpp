@@ -17,7 +17,6 @@ namespace understudy::replayer {
 namespace {
 
 using backends::Buffer;
-using backends::ReduceOp;
 using et_schema::Argument;
 using et_schema::CommKind;
 using et_schema::Instruction;
@@ -25,14 +24,15 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 
-ReduceOp reduce_op(const Instruction& instruction) {
-  const auto known = backends::reduce_op_from_string(instruction.comm->reduce_op);
+et_schema::Reduction reduction_of(const Instruction& instruction) {
+  const auto known = et_schema::parse_reduction(instruction.comm->reduce_op);
   if (!known) {
-    throw et_schema::bad_input("a reduction that is not known",
-                               {.node = instruction.node_id,
-                                .field = "reduce_op",
-                                .expected = "sum, avg, product, min, max, band, bor or bxor",
-                                .got = instruction.comm->reduce_op});
+    throw et_schema::bad_input(
+        "a reduction that is not known",
+        {.node = instruction.node_id,
+         .field = "reduce_op",
+         .expected = "sum, avg, product, min, max, band, bor, bxor or premul_sum:FACTOR",
+         .got = instruction.comm->reduce_op});
   }
   return *known;
 }
@@ -100,12 +100,14 @@ BoundComm bind_comm(const Program& program, const Instruction& instruction,
   bound.outputs = et_schema::slots_of(instruction, 1);
   bound.group_name = group.name;
   bound.group_size = group.size;
-  bound.blocking = info.kind == CommKind::kBarrier || !info.is_async.value_or(true);
+  bound.blocking = et_schema::is_blocking(info);
   backends::Call& call = bound.call;
   call.kind = info.kind;
   call.group = group.id;
   call.root_or_peer = static_cast<int>(info.root_or_peer);
-  call.op = reduce_op(instruction);
+  const et_schema::Reduction reduction = reduction_of(instruction);
+  call.op = reduction.op;
+  call.factor = reduction.factor;
   call.inputs = buffers(program, bound.inputs);
   call.outputs = buffers(program, bound.outputs);
   if (et_schema::traits(info.kind).sizes == et_schema::CommSizes::kSplits) {

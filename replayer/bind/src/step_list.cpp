@@ -61,8 +61,11 @@ void StepList::add_give(const Instruction* instruction, SlotId slot) {
   add(std::move(step), {{}, {slot}, {}});
 }
 
-void StepList::add_joins(const std::vector<std::uint32_t>& comms) {
+void StepList::add_joins(const std::vector<std::uint32_t>& comms, JoinedBy joined_by,
+                         const std::optional<et_schema::Timing>& at) {
   for (const std::uint32_t comm : comms) {
+    bound_.comms[comm].joined_by = joined_by;
+    bound_.comms[comm].joined_at = at;
     Step step;
     step.kind = StepKind::kJoin;
     step.index = comm;

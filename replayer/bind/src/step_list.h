@@ -25,7 +25,9 @@ class StepList {
                  et_schema::SlotId to);
   /// The slot becomes a tensor that was made before the run.
   void add_give(const et_schema::Instruction* instruction, et_schema::SlotId slot);
-  void add_joins(const std::vector<std::uint32_t>& comms);
+  /// `at`: of a recorded wait.
+  void add_joins(const std::vector<std::uint32_t>& comms, JoinedBy joined_by,
+                 const std::optional<et_schema::Timing>& at = {});
   /// Makes slots that are read although no instruction has made them: their maker was filtered out,
   /// or it is a view in a body that was recorded without it.
   void add_missing(const std::vector<et_schema::SlotId>& slots);

@@ -16,12 +16,13 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/model/comm_traits.h"
+
 namespace understudy::replayer {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPrefixes = {
-    "CUBLAS",        "CUDNN_",      "NCCL_",      "PYTORCH_CUDA_ALLOC",
-    "PYTORCH_ALLOC", "TORCH_BLAS_", "TORCH_NCCL_"};
+constexpr std::array<std::string_view, 6> kPrefixes = {
+    "CUBLAS", "CUDNN_", "PYTORCH_CUDA_ALLOC", "PYTORCH_ALLOC", "TORCH_BLAS_", "TORCH_NCCL_"};
 constexpr std::array<std::string_view, 4> kNames = {"CUDA_DEVICE_MAX_CONNECTIONS",
                                                     "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
                                                     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"};
@@ -240,16 +241,20 @@ std::string apply(const Setting& setting, const std::string& recorded) {
 }  // namespace
 
 bool is_kernel_variable(const std::string& name, const std::string& value) {
-  const bool is_known = std::ranges::find(kNames, name) != kNames.end() ||
-                        std::ranges::any_of(kPrefixes, [&](std::string_view prefix) {
-                          return name.starts_with(prefix);
-                        });
+  const bool is_known =
+      et_schema::tunes_nccl(name) || std::ranges::find(kNames, name) != kNames.end() ||
+      std::ranges::any_of(kPrefixes,
+                          [&](std::string_view prefix) { return name.starts_with(prefix); });
   return is_known && value.find('/') == std::string::npos;
 }
 
 Settings apply_variables(const Settings& recorded) {
   Settings in_force;
   for (const auto& [name, value] : recorded) {
+    if (et_schema::is_of_its_host(name)) {
+      in_force[name] = "recorded, not set";
+      continue;
+    }
     if (!is_kernel_variable(name, value)) {
       continue;
     }

@@ -66,7 +66,7 @@ void RankComms::connect(backends::Backend& backend, const ReplayOptions& options
                         c10::Device device) {
   devices_ = backends::connect_devices(
       backend,
-      {.stream = native_stream(device),
+      {.stream = [device] { return native_stream(device); },
        .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s)});
   used_ = devices_.get();
   path_ = devices_->name();

@@ -2,6 +2,7 @@
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,10 +46,19 @@ void Measurement::prepare_issue() {
 
 /// Where the program was recorded on several.
 void Measurement::prepare_streams() {
-  if (options_.asked.streams == Streams::kOne || options_.device.is_cpu()) {
+  const bool has_own_streams =
+      std::ranges::any_of(program_.instructions, [](const et_schema::Instruction& instruction) {
+        return instruction.comm && instruction.comm->why == et_schema::kOwnStream;
+      });
+  const Streams streams =
+      options_.asked.streams.value_or(has_own_streams ? Streams::kRecorded : Streams::kOne);
+  if (streams == Streams::kOne || options_.device.is_cpu()) {
     return;
   }
   StreamPlan plan = plan_streams(program_, bound_);
+  waits_.streams_recorded = plan.recorded_waits;
+  waits_.streams_inferred = plan.inferred_waits;
+  waits_.streams_missing = plan.missing_waits;
   if (plan.streams > 1) {
     streams_ = std::make_unique<StreamHook>(std::move(plan), bound_, machine_, options_.device);
   }

@@ -252,6 +252,14 @@ void Measurement::measure_iterations(RankReport& report) {
   }
   gpu_ = nullptr;
   report.host_load = host.load();
+  report.waits = waits_;
+  for (const BoundComm& comm : bound_.comms) {
+    if (!comm.blocking) {
+      ++(comm.joined_by == JoinedBy::kWait       ? report.waits.joins_recorded
+         : comm.joined_by == JoinedBy::kDataFlow ? report.waits.joins_inferred
+                                                 : report.waits.joins_missing);
+    }
+  }
   report_pace(report.pace, samples.size());  // of the measured iterations, none of the GPU's window
   if (!stop_->is_interrupted()) {
     watch_gpu(gpu, samples);

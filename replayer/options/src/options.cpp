@@ -147,8 +147,8 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   if (options.comms) {
     settings["comms"] = to_string(*options.comms);
   }
-  if (options.streams != Streams::kOne) {
-    settings["streams"] = to_string(options.streams);
+  if (options.streams) {
+    settings["streams"] = to_string(*options.streams);
   }
   if (!options.allowed_operators.empty()) {
     settings["allow_operator"] = fmt::format("{}", fmt::join(options.allowed_operators, ","));

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <map>
+#include <deque>
 
 #include "et_schema/model/touches.h"
 #include "et_schema/support/error.h"
@@ -12,45 +12,18 @@ using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::StorageId;
+using et_schema::StreamWait;
 using et_schema::Touched;
 
 std::optional<std::int64_t> recorded_stream(const Step& step) {
   return step.source != nullptr && step.source->timing ? step.source->timing->stream : std::nullopt;
 }
 
-bool communicates(const Step& step) {
-  return step.kind == StepKind::kStart || step.kind == StepKind::kJoin;
-}
-
-/// Recorded streams of operators by falling number of steps, then by number.
-std::vector<std::int64_t> streams_by_use(const BoundProgram& bound) {
-  std::map<std::int64_t, std::size_t> counts;
-  for (const Step& step : bound.steps) {
-    if (const auto stream = recorded_stream(step); stream && !communicates(step)) {
-      ++counts[*stream];
-    }
-  }
-  std::vector<std::int64_t> streams;
-  for (const auto& [stream, count] : counts) {
-    streams.push_back(stream);
-  }
-  std::stable_sort(streams.begin(), streams.end(),
-                   [&](std::int64_t a, std::int64_t b) { return counts[a] > counts[b]; });
-  return streams;
-}
-
-Touched touched_by_step(const Program& program, const BoundProgram& bound, const Step& step) {
-  if (!communicates(step)) {
-    return step.source == nullptr ? Touched() : touched_by(program, *step.source);
-  }
-  Touched touched;
-  for (const SlotId slot : bound.comms[step.index].inputs) {
-    touched.reads.push_back(program.slots[slot].storage);
-  }
-  for (const SlotId slot : bound.comms[step.index].outputs) {
-    touched.writes.push_back(program.slots[slot].storage);
-  }
-  return touched;
+/// The stream that a call was issued on that was synchronous there.
+std::optional<std::int64_t> own_stream(const Step& step) {
+  const bool has_own = step.source != nullptr && step.source->comm &&
+                       step.source->comm->why == et_schema::kOwnStream;
+  return has_own ? recorded_stream(step) : std::nullopt;
 }
 
 /// Settles the home of each storage, which is the stream that first writes it: the allocator gives
@@ -73,10 +46,181 @@ bool settle_homes(const Program& program, const Touched& touched, std::uint32_t 
   return is_foreign;
 }
 
+class StreamPlanner {
+ public:
+  StreamPlanner(const Program& program, const BoundProgram& bound)
+      : program_(program),
+        bound_(bound),
+        streams_(et_schema::operator_streams(program)),
+        touches_(program.storages.size()),
+        home_(program.storages.size()),
+        has_own_stream_(bound.comms.size() + 1) {
+    for (const Step& step : bound.steps) {
+      const std::optional<std::int64_t> own = own_stream(step);
+      has_own_stream_[step.kind == StepKind::kStart && own ? step.index : bound.comms.size()] =
+          true;
+      if (own && !find(*own)) {
+        streams_.push_back(*own);
+      }
+    }
+    waits_.resize(streams_.size());
+    issued_.resize(streams_.size());
+    waited_for_.resize(streams_.size() * streams_.size());
+    if (program.profile) {
+      add_waits(program.profile->stream_waits);
+    }
+  }
+
+  StreamPlan plan() {
+    if (streams_.size() <= 1) {
+      return {};
+    }
+    plan_.streams = static_cast<std::uint32_t>(streams_.size());
+    plan_.steps.resize(bound_.steps.size());
+    for (std::uint32_t at = 0; at < bound_.steps.size(); ++at) {
+      place(at);
+    }
+    for (const std::deque<StreamWait>& to_come : waits_) {
+      plan_.missing_waits += to_come.size();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  /// A step that was issued to a stream, and when its instruction was in the original.
+  struct Issued {
+    std::uint32_t step;
+    std::int64_t start_ns;
+  };
+
+  /// Waits of the host are its pace's.
+  void add_waits(const std::vector<StreamWait>& waits) {
+    for (const StreamWait& wait : waits) {
+      if (const auto stream = wait.stream ? find(*wait.stream) : std::nullopt) {
+        waits_[*stream].push_back(wait);
+      } else if (wait.stream) {
+        ++plan_.missing_waits;
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> find(std::int64_t stream) const {
+    const auto found = std::ranges::find(streams_, stream);
+    return found == streams_.end()
+               ? std::nullopt
+               : std::optional(static_cast<std::uint32_t>(found - streams_.begin()));
+  }
+
+  void place(std::uint32_t at) {
+    const Step& step = bound_.steps[at];
+    const std::uint32_t here = stream_of(at);
+    plan_.steps[at].stream = here;
+    const std::optional<et_schema::Timing>& timing = step.kind == StepKind::kJoin
+                                                         ? bound_.comms[step.index].joined_at
+                                                     : step.source == nullptr ? std::nullopt
+                                                                              : step.source->timing;
+    if (timing) {
+      take_recorded_waits(at, here, timing->start_ns);
+      issued_[here].push_back({at, timing->start_ns});
+    }
+    const Touched touched = touched_by_step(step);
+    for (const et_schema::LastOfLanes::Last& last : touches_.enter(at, here, touched)) {
+      plan_.inferred_waits += wait_for(at, last.step) ? 1U : 0U;
+    }
+    std::ranges::sort(plan_.steps[at].waits_for);
+    plan_.steps[at].uses_foreign_memory = settle_homes(program_, touched, here, home_);
+  }
+
+  [[nodiscard]] std::uint32_t stream_of(std::uint32_t at) {
+    const Step& step = bound_.steps[at];
+    if (step.kind == StepKind::kStart) {
+      return find(own_stream(step).value_or(-1)).value_or(0);
+    }
+    if (step.kind != StepKind::kJoin) {
+      current_ = find(recorded_stream(step).value_or(-1)).value_or(current_);
+      return current_;
+    }
+    const BoundComm& comm = bound_.comms[step.index];
+    if (comm.joined_by == JoinedBy::kDataFlow && has_own_stream_[step.index]) {
+      // The stream of what needs it, which is the next step that is none of a communication.
+      for (std::size_t next = at + 1; next < bound_.steps.size(); ++next) {
+        if (bound_.steps[next].kind != StepKind::kJoin) {
+          return find(recorded_stream(bound_.steps[next]).value_or(-1)).value_or(current_);
+        }
+      }
+    }
+    const std::optional<std::int64_t> waits =
+        comm.joined_at ? comm.joined_at->stream : std::nullopt;
+    return find(waits.value_or(-1)).value_or(0);
+  }
+
+  /// Has the step wait for what its stream had waited for in the original before it was issued.
+  void take_recorded_waits(std::uint32_t at, std::uint32_t here, std::int64_t start_ns) {
+    std::deque<StreamWait>& waits = waits_[here];
+    for (; !waits.empty() && waits.front().start_ns <= start_ns; waits.pop_front()) {
+      const std::optional<std::uint32_t> other = find(waits.front().for_stream);
+      const std::optional<std::uint32_t> last =
+          other && *other != here ? last_issued(*other, waits.front().until_ns) : std::nullopt;
+      ++(last ? plan_.recorded_waits : plan_.missing_waits);
+      if (last) {
+        static_cast<void>(wait_for(at, *last));
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> last_issued(std::uint32_t stream,
+                                                         std::int64_t until_ns) const {
+    const std::vector<Issued>& all = issued_[stream];
+    const auto last = std::find_if(
+        all.rbegin(), all.rend(), [&](const Issued& issued) { return issued.start_ns < until_ns; });
+    return last == all.rend() ? std::nullopt : std::optional(last->step);
+  }
+
+  /// Whether it has not waited for it already.
+  bool wait_for(std::uint32_t at, std::uint32_t step) {
+    std::optional<std::uint32_t>& latest =
+        waited_for_[plan_.steps[at].stream * streams_.size() + plan_.steps[step].stream];
+    if (latest && *latest >= step) {
+      return false;
+    }
+    latest = step;
+    plan_.steps[at].waits_for.push_back(step);
+    plan_.steps[step].is_waited_for = true;
+    return true;
+  }
+
+  [[nodiscard]] Touched touched_by_step(const Step& step) const {
+    if (step.kind != StepKind::kJoin) {
+      return step.source == nullptr ? Touched() : touched_by(program_, *step.source);
+    }
+    Touched touched;
+    for (const SlotId slot : bound_.comms[step.index].inputs) {
+      touched.reads.push_back(program_.slots[slot].storage);
+    }
+    for (const SlotId slot : bound_.comms[step.index].outputs) {
+      touched.writes.push_back(program_.slots[slot].storage);
+    }
+    return touched;
+  }
+
+  const Program& program_;
+  const BoundProgram& bound_;
+  std::vector<std::int64_t> streams_;          ///< recorded ones, by number in the plan
+  std::vector<std::deque<StreamWait>> waits_;  ///< those to come, by the stream that waits
+  et_schema::LastTouches touches_;
+  std::vector<std::optional<std::uint32_t>> home_;  ///< by storage
+  std::vector<bool> has_own_stream_;                ///< by communication
+  std::vector<std::vector<Issued>> issued_;         ///< by stream
+  /// By stream that waits, and by the other: the last step that it has waited for.
+  std::vector<std::optional<std::uint32_t>> waited_for_;
+  std::uint32_t current_ = 0;
+  StreamPlan plan_;
+};
+
 }  // namespace
 
-void check_streams(const Program& program, c10::Device device, Streams streams) {
-  if (streams == Streams::kOne) {
+void check_streams(const Program& program, c10::Device device, std::optional<Streams> streams) {
+  if (streams.value_or(Streams::kOne) == Streams::kOne) {
     return;
   }
   if (device.is_cpu()) {
@@ -94,42 +238,14 @@ void check_streams(const Program& program, c10::Device device, Streams streams) 
         "the benchmark does not say which streams the original used",
         {.field = "--streams",
          .expected = "one, or a benchmark that a GPU's profile was linked to",
-         .got = std::string(to_string(streams)),
+         .got = std::string(to_string(*streams)),
          .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of "
                  "the same step."});
   }
 }
 
 StreamPlan plan_streams(const Program& program, const BoundProgram& bound) {
-  const std::vector<std::int64_t> streams = streams_by_use(bound);
-  if (streams.size() <= 1) {
-    return {};
-  }
-  StreamPlan plan;
-  plan.streams = static_cast<std::uint32_t>(streams.size());
-  plan.steps.resize(bound.steps.size());
-  et_schema::LastTouches touches(program.storages.size());
-  std::vector<std::optional<std::uint32_t>> home(program.storages.size());
-  std::uint32_t current = 0;
-  for (std::uint32_t at = 0; at < bound.steps.size(); ++at) {
-    const Step& step = bound.steps[at];
-    if (const auto stream = recorded_stream(step); stream && !communicates(step)) {
-      current = static_cast<std::uint32_t>(std::find(streams.begin(), streams.end(), *stream) -
-                                           streams.begin());
-    }
-    const std::uint32_t here = communicates(step) ? 0 : current;
-    plan.steps[at].stream = here;
-    const Touched touched = touched_by_step(program, bound, step);
-    for (const et_schema::LastOfLanes::Last& last : touches.enter(at, here, touched)) {
-      plan.steps[at].waits_for.push_back(last.step);
-    }
-    std::ranges::sort(plan.steps[at].waits_for);
-    plan.steps[at].uses_foreign_memory = settle_homes(program, touched, here, home);
-    for (const std::uint32_t step : plan.steps[at].waits_for) {
-      plan.steps[step].is_waited_for = true;
-    }
-  }
-  return plan;
+  return StreamPlanner(program, bound).plan();
 }
 
 }  // namespace understudy::replayer

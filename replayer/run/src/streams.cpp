@@ -58,6 +58,14 @@ void StreamHook::built(const Step& step) {
       }
     }
   }
+  if (step.kind == StepKind::kJoin) {
+    const OpenComm& open = bound_.comms[step.index].open;
+    for (const auto* tensors : {&open.inputs, &open.outputs}) {
+      for (const at::Tensor& tensor : *tensors) {
+        keep_for_stream(tensor);
+      }
+    }
+  }
   for (const c10::IValue& value : machine_.stack()) {
     keep_for_stream(value);
   }

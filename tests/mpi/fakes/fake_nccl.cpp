@@ -45,6 +45,7 @@ struct ncclComm {
   Wires wires;
   int size;
   int rank;
+  std::vector<double> factors;  ///< of premultiplied sums, whose numbers follow kAvg's
 };
 
 namespace {
@@ -69,7 +70,8 @@ T combined(T a, T b, int op) {
 }
 
 template <typename T>
-void reduce_numbers(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int op) {
+void reduce_numbers(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int op,
+                    double factor) {
   for (std::size_t i = 0; i < count; ++i) {
     T result{};
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
@@ -79,13 +81,16 @@ void reduce_numbers(const std::vector<Bytes>& inputs, std::byte* out, std::size_
     }
     if (op == kAvg) {
       result = static_cast<T>(result / static_cast<T>(inputs.size()));
+    } else if (factor != 1) {
+      result = static_cast<T>(static_cast<double>(result) * factor);
     }
     std::memcpy(out + i * sizeof(T), &result, sizeof(T));
   }
 }
 
 template <typename Half>
-void reduce_halves(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int op) {
+void reduce_halves(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int op,
+                   double factor) {
   std::vector<Bytes> wide;
   for (const Bytes& input : inputs) {
     wide.emplace_back(count * sizeof(float));
@@ -97,7 +102,7 @@ void reduce_halves(const std::vector<Bytes>& inputs, std::byte* out, std::size_t
     }
   }
   Bytes result(count * sizeof(float));
-  reduce_numbers<float>(wide, result.data(), count, op);
+  reduce_numbers<float>(wide, result.data(), count, op, factor);
   for (std::size_t i = 0; i < count; ++i) {
     float number = 0;
     std::memcpy(&number, result.data() + i * sizeof number, sizeof number);
@@ -106,29 +111,30 @@ void reduce_halves(const std::vector<Bytes>& inputs, std::byte* out, std::size_t
   }
 }
 
-void reduce(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int dtype,
-            int op) {
+void reduce(const ncclComm* comm, const std::vector<Bytes>& inputs, std::byte* out,
+            std::size_t count, int dtype, int op) {
+  const double factor = op > kAvg ? comm->factors.at(static_cast<std::size_t>(op - kAvg - 1)) : 1;
   switch (dtype) {
     case kInt8:
-      return reduce_numbers<std::int8_t>(inputs, out, count, op);
+      return reduce_numbers<std::int8_t>(inputs, out, count, op, factor);
     case kUInt8:
-      return reduce_numbers<std::uint8_t>(inputs, out, count, op);
+      return reduce_numbers<std::uint8_t>(inputs, out, count, op, factor);
     case kInt32:
-      return reduce_numbers<std::int32_t>(inputs, out, count, op);
+      return reduce_numbers<std::int32_t>(inputs, out, count, op, factor);
     case kUInt32:
-      return reduce_numbers<std::uint32_t>(inputs, out, count, op);
+      return reduce_numbers<std::uint32_t>(inputs, out, count, op, factor);
     case kInt64:
-      return reduce_numbers<std::int64_t>(inputs, out, count, op);
+      return reduce_numbers<std::int64_t>(inputs, out, count, op, factor);
     case kUInt64:
-      return reduce_numbers<std::uint64_t>(inputs, out, count, op);
+      return reduce_numbers<std::uint64_t>(inputs, out, count, op, factor);
     case kFloat16:
-      return reduce_halves<Float16>(inputs, out, count, op);
+      return reduce_halves<Float16>(inputs, out, count, op, factor);
     case kFloat32:
-      return reduce_numbers<float>(inputs, out, count, op);
+      return reduce_numbers<float>(inputs, out, count, op, factor);
     case kFloat64:
-      return reduce_numbers<double>(inputs, out, count, op);
+      return reduce_numbers<double>(inputs, out, count, op, factor);
     case kBFloat16:
-      return reduce_halves<BFloat16>(inputs, out, count, op);
+      return reduce_halves<BFloat16>(inputs, out, count, op, factor);
     default:
       return;
   }
@@ -243,7 +249,7 @@ int ncclCommInitRank(ncclComm** comm, int size, UniqueId id, int rank) {
   if (rank < 0 || rank >= size) {
     return kInvalidArgument;
   }
-  *comm = new ncclComm{Wires(id.bytes, size, rank), size, rank};
+  *comm = new ncclComm{Wires(id.bytes, size, rank), size, rank, {}};
   return kSuccess;
 }
 int ncclCommDestroy(ncclComm* comm) {
@@ -256,6 +262,33 @@ int ncclCommAbort(ncclComm* comm) {
 }
 int ncclCommGetAsyncError(ncclComm* comm, int* status) {
   *status = comm->wires.has_lost_peer() ? kRemoteError : kSuccess;
+  return kSuccess;
+}
+int ncclRedOpCreatePreMulSum(int* op, void* scalar, int dtype, int residence, ncclComm* comm) {
+  constexpr int kHostImmediate = 1;
+  if (residence != kHostImmediate) {
+    return kInvalidArgument;
+  }
+  std::uint16_t half = 0;
+  float single = 0;
+  double factor = 0;
+  switch (dtype) {
+    case kBFloat16:
+      std::memcpy(&half, scalar, sizeof half);
+      factor = static_cast<double>(BFloat16::to_float(half));
+      break;
+    case kFloat32:
+      std::memcpy(&single, scalar, sizeof single);
+      factor = static_cast<double>(single);
+      break;
+    case kFloat64:
+      std::memcpy(&factor, scalar, sizeof factor);
+      break;
+    default:
+      return kInvalidArgument;
+  }
+  comm->factors.push_back(factor);
+  *op = kAvg + static_cast<int>(comm->factors.size());
   return kSuccess;
 }
 int ncclGroupStart() {
@@ -274,7 +307,7 @@ int ncclAllReduce(const void* from, void* to, std::size_t count, int dtype, int 
     const std::size_t bytes = count * size_of(dtype);
     const auto got = exchange(comm, to_all(comm, from, bytes), repeated(bytes, comm->size));
     if (!got.empty()) {
-      reduce(got, static_cast<std::byte*>(to), count, dtype, op);
+      reduce(comm, got, static_cast<std::byte*>(to), count, dtype, op);
     }
   });
 }
@@ -286,7 +319,7 @@ int ncclReduce(const void* from, void* to, std::size_t count, int dtype, int op,
     const auto got = exchange(comm, {{root, writable(from), bytes, true}},
                               repeated(comm->rank == root ? bytes : 0, comm->size));
     if (!got.empty() && comm->rank == root) {
-      reduce(got, static_cast<std::byte*>(to), count, dtype, op);
+      reduce(comm, got, static_cast<std::byte*>(to), count, dtype, op);
     }
   });
 }
@@ -301,7 +334,7 @@ int ncclReduceScatter(const void* from, void* to, std::size_t count, int dtype, 
     }
     const auto got = exchange(comm, sends, repeated(bytes, comm->size));
     if (!got.empty()) {
-      reduce(got, static_cast<std::byte*>(to), count, dtype, op);
+      reduce(comm, got, static_cast<std::byte*>(to), count, dtype, op);
     }
   });
 }

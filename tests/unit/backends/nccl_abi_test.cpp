@@ -37,6 +37,10 @@ static_assert(sizeof(ncclUniqueId) == kNcclIdBytes && sizeof(int) == sizeof(nccl
               sizeof(int) == sizeof(ncclRedOp_t) && sizeof(int) == sizeof(ncclResult_t));
 static_assert(std::is_same_v<decltype(&ncclCommInitRank),
                              ncclResult_t (*)(ncclComm_t*, int, ncclUniqueId, int)>);
+static_assert(std::is_same_v<decltype(&ncclRedOpCreatePreMulSum),
+                             ncclResult_t (*)(ncclRedOp_t*, void*, ncclDataType_t,
+                                              ncclScalarResidence_t, ncclComm_t)>);
+static_assert(ncclScalarHostImmediate == 1);
 static_assert(std::is_same_v<decltype(&ncclAllReduce),
                              ncclResult_t (*)(const void*, void*, std::size_t, ncclDataType_t,
                                               ncclRedOp_t, ncclComm_t, cudaStream_t)>);

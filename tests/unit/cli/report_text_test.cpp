@@ -244,6 +244,7 @@ std::vector<FieldPlace> field_places() {
   add("", et_schema::kOutputCounts);
   add("values", et_schema::kValueCounts);
   add("memory", et_schema::kMemoryCounts);
+  add("waits", et_schema::kWaitCounts);
   add("measurement", et_schema::kMeasurementCounts);
   add("original", et_schema::kOriginalFigures);
   add("communication", et_schema::kCommunicationFigures);

@@ -176,6 +176,17 @@ class RandomBench {
                                       static_cast<DeviceWait::For>(below(3))});
     }
     std::ranges::sort(profile.device_waits, {}, &DeviceWait::start_ns);
+    for (std::uint64_t i = below(3); i > 0; --i) {
+      StreamWait wait{
+          static_cast<std::int64_t>(below(1000)), {}, static_cast<std::int64_t>(below(9))};
+      wait.until_ns =
+          static_cast<std::int64_t>(below(static_cast<std::uint64_t>(wait.start_ns) + 1));
+      if (coin()) {
+        wait.stream = static_cast<std::int64_t>(below(9));
+      }
+      profile.stream_waits.push_back(wait);
+    }
+    std::ranges::sort(profile.stream_waits, {}, &StreamWait::start_ns);
     return profile;
   }
 
@@ -188,7 +199,9 @@ class RandomBench {
         CommInfo other = comm();
         other.kind = instruction.comm->kind;
         other.reduce_op = instruction.comm->reduce_op;
+        other.reduce_op_why = instruction.comm->reduce_op_why;
         other.is_async = instruction.comm->is_async;
+        other.why = instruction.comm->why;
         other.names_group = instruction.comm->names_group;
         other.is_p2p = instruction.comm->is_p2p;
         instruction.comm = other;
@@ -359,6 +372,8 @@ class RandomBench {
     comm.group = static_cast<GroupId>(below(groups_));
     comm.root_or_peer = static_cast<std::int64_t>(below(4));
     comm.reduce_op = coin() ? "sum" : text();
+    comm.reduce_op_why = coin() ? "" : text();
+    comm.why = coin() ? "" : text();
     for (std::uint64_t i = below(3); i > 0; --i) {
       comm.in_splits.push_back(static_cast<std::int64_t>(below(1000)));
       comm.out_splits.push_back(static_cast<std::int64_t>(below(1000)));

@@ -34,6 +34,7 @@ RankReport sample_rank_report(int rank) {
   report.pace.late = 30 + number;
   report.pace.own_threads = 1;
   report.pace.device_waits = 2;
+  report.waits = {4, 3 + number, 1, 9, 2, number};
   report.pace.error_median_us = 0.5;
   report.pace.error_p99_us = 4.0 * slower;
   report.pace.unready_ms = 0.25 * slower;

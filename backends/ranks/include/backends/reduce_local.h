@@ -11,4 +11,7 @@ void reduce_local(const Buffer& into, const void* from, ReduceOp op);
 /// Turns a sum over `ranks` into an average; integers are truncated.
 void divide(const Buffer& buffer, int ranks);
 
+/// Multiplies floating-point numbers by `factor`.
+void multiply(const Buffer& buffer, double factor);
+
 }  // namespace understudy::backends

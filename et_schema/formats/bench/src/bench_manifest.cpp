@@ -175,6 +175,13 @@ void members(auto& json, SameAs<DeviceWait> auto& wait) {
   json("for", wait.waits_for, Names{wait_named, R"("device", "stream" or "event")"});
 }
 
+void members(auto& json, SameAs<StreamWait> auto& wait) {
+  json("start_ns", wait.start_ns);
+  json.unless(std::nullopt, "stream", wait.stream);
+  json("for_stream", wait.for_stream);
+  json("until_ns", wait.until_ns);
+}
+
 void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json("file", profile.file);
   json("bytes", profile.bytes);
@@ -201,6 +208,7 @@ void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json.if_any("variables", profile.variables, kFreeText);
   json.unless(std::nullopt, "host_probe", profile.host_probe);
   json.if_any("device_waits", profile.device_waits);
+  json.if_any("stream_waits", profile.stream_waits);
 }
 
 void members(auto& json, SameAs<Origin> auto& origin) {

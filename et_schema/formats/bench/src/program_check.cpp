@@ -80,6 +80,18 @@ class Checker {
       }
       last_ns = wait.start_ns;
     }
+    last_ns = 0;
+    for (const StreamWait& wait : profile.stream_waits) {
+      if (wait.start_ns < last_ns || wait.start_ns > kLatestNs) {
+        fail("profile.stream_waits", "starts in order, from 0 to 2^60 ns",
+             std::to_string(wait.start_ns));
+      }
+      if (wait.until_ns < 0 || wait.until_ns > wait.start_ns) {
+        fail("profile.stream_waits", "events that were recorded before they were waited for",
+             std::to_string(wait.until_ns));
+      }
+      last_ns = wait.start_ns;
+    }
   }
 
   /// They stand in files with the timing.

@@ -57,7 +57,9 @@ void line_members(auto& line, SameAs<Instruction> auto& instruction) {
 void line_members(auto& line, SameAs<CommInfo> auto& comm) {
   line.named("kind", comm.kind, comm_kind_from_string, "the name of a collective");
   line("reduce_op", comm.reduce_op);
+  line.if_any("reduce_op_why", comm.reduce_op_why);
   line.if_any("is_async", comm.is_async);
+  line.if_any("why", comm.why);
   line.if_any("names_group", comm.names_group);
   line.if_any("is_p2p", comm.is_p2p);
   if (line.is_full()) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/statistics.h"
 
@@ -62,6 +63,9 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   rank.kernel_settings = read_texts(field, "kernel_settings");
   if (const auto environment = field.find("environment"); environment && !environment->is_null()) {
     rank.variables = read_texts(*environment, "variables");
+    for (auto& [name, value] : rank.variables) {
+      value = is_of_its_host(name) ? kKeptOnHost : value;  // older captures hold it
+    }
   }
   const auto observer = field.find("observer_ns");
   if (observer && !observer->is_null()) {

@@ -343,6 +343,10 @@ bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull
       event.correlation = lenient_integer(object);
     } else if (key == "stream") {
       event.stream = lenient_integer(object);
+    } else if (key == "wait_on_stream") {
+      event.wait_stream = lenient_integer(object);
+    } else if (key == "wait_on_cuda_event_record_corr_id") {
+      event.record_correlation = lenient_integer(object);
     } else if (key == "Sequence number") {
       event.sequence = lenient_integer(object);
     } else if (key == "bytes") {

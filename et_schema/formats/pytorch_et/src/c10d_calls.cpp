@@ -1,7 +1,6 @@
 #include "c10d_calls.h"
 
 #include <algorithm>
-#include <array>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/control_characters.h"
@@ -82,11 +81,44 @@ std::string_view first_text(const Node& node) {
   return text == node.inputs.end() ? std::string_view() : text->text();
 }
 
-/// Empty if replays have no such operator, as for "premul_sum", whose factor nobody records.
-std::string known_reduce_op(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kKnown = {"sum", "avg",  "product", "min",
-                                                      "max", "band", "bor",     "bxor"};
-  return std::ranges::find(kKnown, name) == kKnown.end() ? std::string() : std::string(name);
+/// The operator that the functional operator or a capture's label names.
+std::string recorded_reduce_op(const Trace& trace, const Node& node) {
+  constexpr std::string_view kLabel = "understudy:reduce_op=";  // as capture/comms.py writes it
+  // The label that capture_backend.cpp opens below has the operator behind the tensors.
+  for (const NodeIndex child : node.children) {
+    const std::string_view text = first_text(trace.nodes[child]);
+    if (trace.nodes[child].name.starts_with("nccl:") && !text.empty()) {
+      return std::string(text);
+    }
+  }
+  for (const Node* around = &node;; around = &trace.nodes[around->parent]) {
+    if (around->op_schema.find("str reduce_op") != std::string_view::npos ||
+        around->op_schema.find("str reduceOp") != std::string_view::npos) {
+      return std::string(first_text(*around));  // the group's name, or a tag, is behind it
+    }
+    if (around->name.starts_with(kLabel)) {
+      return std::string(around->name.substr(kLabel.size()));
+    }
+    const NodeClass node_class = classify(*around);
+    const bool is_call = node_class == NodeClass::kCommunication || node_class == NodeClass::kC10d;
+    if (!is_call || around->parent == kNoNode) {
+      return {};
+    }
+  }
+}
+
+/// What sharded data parallel reduces by (torch 2.11, _get_gradient_divide_factors and
+/// _reduce_grad): FSDP2 averages, but of types that may overflow it divides by itself and takes the
+/// sum; FSDP1 always does.
+std::string reduce_op_of_label(std::string_view label, const CommCall& call) {
+  if (label.starts_with("FullyShardedDataParallel._post_backward_hook")) {
+    return "sum";
+  }
+  if (!label.starts_with(kShardedDataParallelLabel) || call.inputs.empty()) {
+    return {};
+  }
+  const DType dtype = call.inputs.front()->dtype;
+  return dtype == DType::kFloat32 || dtype == DType::kBFloat16 ? "avg" : "sum";
 }
 
 }  // namespace
@@ -122,27 +154,16 @@ std::optional<bool> recorded_async(const Node& c10d_node) {
   return std::nullopt;
 }
 
-std::string recorded_reduce_op(const Trace& trace, const Node& node) {
-  constexpr std::string_view kLabel = "understudy:reduce_op=";  // as capture/comms.py writes it
-  // The label that capture_backend.cpp opens below has the operator behind the tensors.
-  for (const NodeIndex child : node.children) {
-    const std::string_view text = first_text(trace.nodes[child]);
-    if (trace.nodes[child].name.starts_with("nccl:") && !text.empty()) {
-      return known_reduce_op(text);
-    }
+void read_reduce_op(CommCall& call, const Trace& trace, const Node& node) {
+  call.reduce_op = recorded_reduce_op(trace, node);
+  for (NodeIndex index = node.parent; call.reduce_op.empty() && index != kNoNode;
+       index = trace.nodes[index].parent) {
+    call.reduce_op = reduce_op_of_label(trace.nodes[index].name, call);
+    call.reduce_op_why = call.reduce_op.empty() ? std::string_view() : kShardedDataParallel;
   }
-  for (const Node* around = &node;; around = &trace.nodes[around->parent]) {
-    if (around->op_schema.find("str reduce_op") != std::string_view::npos) {
-      return known_reduce_op(first_text(*around));  // the group's name is behind it
-    }
-    if (around->name.starts_with(kLabel)) {
-      return known_reduce_op(around->name.substr(kLabel.size()));
-    }
-    const NodeClass node_class = classify(*around);
-    const bool is_call = node_class == NodeClass::kCommunication || node_class == NodeClass::kC10d;
-    if (!is_call || around->parent == kNoNode) {
-      return {};
-    }
+  if (!parse_reduction(call.reduce_op)) {
+    call.reduce_op.clear();
+    call.reduce_op_why.clear();
   }
 }
 
@@ -203,9 +224,11 @@ CommCall read_c10d_call(const Trace& trace, const Node& node) {
       }
     }
   }
-  // Functional operators name their group in the last text; the others hold it as an object.
+  // Functional operators name their group in the last text; the others hold it as an object, and
+  // those of the first functional namespace have a tag there.
+  const bool has_tag = node.op_schema.find("str tag") != std::string_view::npos;
   for (const Value& value : node.inputs) {
-    if (value.is(ValueKind::kString)) {
+    if (value.is(ValueKind::kString) && !has_tag) {
       call.pg_name = escape_control_characters(value.text());
     }
   }
@@ -213,7 +236,7 @@ CommCall read_c10d_call(const Trace& trace, const Node& node) {
     call.is_p2p = is_message(call.kind);
   }
   if (known->traits->reduces) {
-    call.reduce_op = recorded_reduce_op(trace, node);
+    read_reduce_op(call, trace, node);
   }
   call.is_async = recorded_async(node);
   return call;

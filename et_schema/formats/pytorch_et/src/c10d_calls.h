@@ -21,9 +21,10 @@ namespace understudy::et_schema {
 /// Adds the tensor of the wait_tensor that a recorded wait was made by, where there is one.
 void add_waited_tensor(CommCall& call, const Trace& trace, const Node& node);
 
-/// The reduce operator of a communication, by the functional operator that made it or by a
-/// capture's labels; empty if neither is there, or names one that replays have not.
-[[nodiscard]] std::string recorded_reduce_op(const Trace& trace, const Node& node);
+/// Sets the reduce operator of a communication whose tensors are read: by the functional operator
+/// that made it, by a capture's labels, else by what labels of sharded data parallel around it
+/// mean. Leaves it empty if none is there, or names one that replays have not.
+void read_reduce_op(CommCall& call, const Trace& trace, const Node& node);
 
 /// The argument asyncOp or async_op of a c10d node; nothing if its schema has none.
 [[nodiscard]] std::optional<bool> recorded_async(const Node& c10d_node);

@@ -156,7 +156,7 @@ CommCall read_recorded(const Trace& trace, const Node& node, const RecordedGroup
     call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
   }
   if (traits(call.kind).reduces) {
-    call.reduce_op = recorded_reduce_op(trace, node);
+    read_reduce_op(call, trace, node);
   }
   if (!call.is_async && node.parent != kNoNode) {
     call.is_async = recorded_async(trace.nodes[node.parent]);

@@ -122,6 +122,10 @@ void members(auto& json, SameAs<SystemCounters> auto& counters) {
   json("hardware", counters.hardware, kFreeText);
 }
 
+void members(auto& json, SameAs<WaitUse> auto& waits) {
+  rows(json, waits, kWaitCounts);
+}
+
 void members(auto& json, SameAs<MeasurementUse> auto& measurement) {
   json("ended_by", measurement.ended_by);
   json("until_percent", measurement.until_percent);
@@ -209,6 +213,7 @@ static void figure_members(auto& json, auto& figures) {
     json.unless(std::nullopt, "gpu", figures.gpu);
   }
   json("pace", figures.pace);
+  json.unless(WaitUse(), "waits", figures.waits);
   json("counters", figures.counters);
   json("measurement", figures.measurement);
   if constexpr (kOfRank) {

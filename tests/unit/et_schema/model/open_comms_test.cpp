@@ -109,8 +109,49 @@ TEST_F(Started, AWaitThatNamesNeitherJoinsTheFirstThatItCanMean) {
 TEST_F(Started, WhatIsDetachedIsJoinedAtTheEndAlone) {
   open_.start_detached(7);
   EXPECT_EQ(wait(asked(0)), Numbers{});
-  EXPECT_EQ(open_.take_touched(slots_), Numbers{});
+  EXPECT_EQ(open_.take_touched({.reads = {}, .writes = {0, 1, 2, 3}}), Numbers{});
   EXPECT_EQ(open_.take_all(), Numbers{7});
+}
+
+/// What of a program needs the all_gather that is under way, from shard 0 into whole 1.
+class Gathering : public testing::Test {
+ protected:
+  Gathering() {
+    Instruction gather =
+        builder_.add_collective(CommKind::kAllGatherBase, {ref(shard_)}, {ref(whole_)});
+    gather_ = std::make_unique<Instruction>(std::move(gather));
+    open_.start(0, *gather_);
+  }
+  bool is_joined_by(const std::string& schema, std::vector<Argument> arguments, SlotId result) {
+    const Instruction instruction = builder_.op(schema, std::move(arguments), {ref(result)});
+    return open_.take_touched(needed_by(builder_.program(), instruction)) == Numbers{0};
+  }
+
+  ProgramBuilder builder_;
+  SlotId shard_ = builder_.external(DType::kFloat32, {4}, constant(1));
+  SlotId whole_ = builder_.external(DType::kFloat32, {8}, constant(1));
+  SlotId view_ = builder_.view(whole_, {2, 4}, {4, 1}, 0);
+  SlotId other_ = builder_.intermediate(DType::kFloat32, {8});
+  OpenComms open_{builder_.program()};
+  std::unique_ptr<Instruction> gather_;
+};
+
+TEST_F(Gathering, ReadingItsInputOrViewingItsResultJoinsNothing) {
+  EXPECT_FALSE(is_joined_by("aten::relu(Tensor self) -> Tensor", {ref(shard_)}, other_));
+  EXPECT_FALSE(
+      is_joined_by("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(whole_)}, view_));
+  EXPECT_TRUE(is_joined_by("aten::relu(Tensor self) -> Tensor", {ref(view_)}, other_));
+}
+
+TEST_F(Gathering, WritingItsInputJoinsIt) {
+  EXPECT_TRUE(is_joined_by("aten::relu_(Tensor(a!) self) -> Tensor(a!)", {ref(shard_)}, shard_));
+}
+
+TEST_F(Gathering, AnotherThatReadsItsInputRunsBesideIt) {
+  const Instruction send = builder_.add_collective(CommKind::kSend, {ref(shard_)}, {ref(shard_)});
+  EXPECT_EQ(open_.take_touched(needed_by(builder_.program(), send)), Numbers{});
+  const Instruction receive = builder_.add_collective(CommKind::kRecv, {}, {ref(shard_)});
+  EXPECT_EQ(open_.take_touched(needed_by(builder_.program(), receive)), Numbers{0});
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "generator/flow/model_names.h"
 #include "generator/job/generate.h"
@@ -73,6 +75,36 @@ TEST(Samples, ReductionsHaveTheOperatorsThatTheProgramAskedFor) {
       }
     }
     EXPECT_EQ(replayed, asked);
+  }
+}
+
+/// Communications by name and group, as tests/captures/parallel.py issues them on each rank.
+struct IssuedCase {
+  const char* capture;
+  std::map<std::string, int> calls;
+};
+
+TEST(Samples, StepsDividedAmongRanksHaveTheCommunicationsThatTheirProgramsIssue) {
+  const std::vector<IssuedCase> cases = {
+      {"fsdp2", {{"_allgather_base", 4}, {"_reduce_scatter_base", 2}}},
+      {"tensor_parallel", {{"allreduce", 4}}},
+      {"pipeline", {{"send", 4}, {"recv", 4}}},
+      {"experts", {{"all_to_all", 1}, {"all_to_allv", 3}}},
+      {"context_ring", {{"send", 1}, {"recv", 1}}}};
+  for (const IssuedCase& issued : cases) {
+    const std::string folder = std::string(UNDERSTUDY_CAPTURES) + "/" + issued.capture;
+    for (const Program& program : generate(et_schema::read_traces({folder}), {}).programs) {
+      std::map<std::string, int> calls;
+      for (const Instruction& instruction : program.instructions) {
+        if (et_schema::is_communication(instruction)) {
+          ++calls[instruction.name];
+          EXPECT_EQ(instruction.comm->group, 0U) << issued.capture;
+        }
+      }
+      EXPECT_EQ(calls, issued.calls) << issued.capture;
+      EXPECT_EQ(program.losses[et_schema::Loss::kAssumedReduceOps], 0U) << issued.capture;
+      EXPECT_EQ(program.losses[et_schema::Loss::kUnmatchedWaits], 0U) << issued.capture;
+    }
   }
 }
 

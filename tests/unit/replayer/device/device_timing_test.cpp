@@ -309,6 +309,47 @@ TEST_F(StreamPlanTest, CommunicationsAreOfTheCurrentStreamAndWaitForOthers) {
   EXPECT_EQ(plan.steps[last + 1].waits_for, Steps{last});
 }
 
+/// An all_gather on stream 20 beside operators on stream 7, which wait for its event.
+TEST_F(StreamPlanTest, ACallOnAStreamOfItsOwnIsWaitedForWhereItsEventWas) {
+  const SlotId whole = tensor();
+  const auto at = [this](std::int64_t start_ns, std::int64_t stream) {
+    return et_schema::Timing{.start_ns = start_ns, .stream = stream};
+  };
+  add(kRelu, {ref(x_)}, tensor(), 7);
+  builder_.program().instructions.back().timing = at(10, 7);
+  et_schema::Instruction& gather =
+      builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x_)}, {ref(whole)});
+  gather.comm->seq = 3;
+  gather.comm->why = et_schema::kOwnStream;
+  gather.timing = at(20, 20);
+  add(kRelu, {ref(x_)}, tensor(), 7);
+  builder_.program().instructions.back().timing = at(30, 7);
+  et_schema::Instruction wait;
+  wait.kind = et_schema::InstructionKind::kWait;
+  wait.name = "wait";
+  wait.comm.emplace().kind = et_schema::CommKind::kWait;
+  wait.comm->seq = 3;
+  wait.timing = at(40, 7);
+  builder_.add(wait);
+  add(kRelu, {ref(whole)}, tensor(), 7);
+  builder_.program().instructions.back().timing = at(50, 7);
+  builder_.program().profile.emplace().stream_waits = {{40, 7, 20, 25}, {45, 7, 99, 42}};
+  const StreamPlan plan = this->plan();
+  ASSERT_EQ(plan.steps.size(), 5U);
+  EXPECT_EQ(plan.streams, 2U);
+  EXPECT_EQ(result_.program.steps[1].kind, StepKind::kStart);
+  EXPECT_EQ(plan.steps[1].stream, 1U);
+  EXPECT_TRUE(plan.steps[2].waits_for.empty());  // what runs beside it waits for nothing
+  EXPECT_EQ(result_.program.steps[3].kind, StepKind::kJoin);
+  EXPECT_EQ(result_.program.comms[0].joined_by, JoinedBy::kWait);
+  EXPECT_EQ(plan.steps[3].stream, 0U);
+  EXPECT_EQ(plan.steps[3].waits_for, Steps{1});
+  EXPECT_EQ(plan.inferred_waits, 0U);
+  EXPECT_TRUE(plan.steps[4].waits_for.empty());  // its stream waits already
+  EXPECT_EQ(plan.recorded_waits, 1U);
+  EXPECT_EQ(plan.missing_waits, 1U);  // of a stream that nothing here runs on
+}
+
 TEST_F(StreamPlanTest, AWriterWaitsForReadersOnOtherStreams) {
   const SlotId other = builder_.external(DType::kFloat32, {4}, constant(1));
   add(kRelu, {ref(x_)}, tensor(), 20);

@@ -114,6 +114,20 @@ TEST_F(KernelSettingsTest, VariablesAreSetWhereTheUserLeavesThemOpen) {
             (Settings{{"CUBLAS_WORKSPACE_CONFIG", ":4096:8, recorded :16:8"}}));
 }
 
+TEST_F(KernelSettingsTest, WhatNamesThingsOfAHostIsToldAndNotSet) {
+  EXPECT_EQ(apply_variables({{"NCCL_SOCKET_IFNAME", "none0"},
+                             {"NCCL_IB_HCA", "mlx5_0"},
+                             {"NCCL_COMM_ID", "kept on its host"},
+                             {"NCCL_HOSTID", "a"},
+                             {"NCCL_NET_GDR_LEVEL", "5"}}),
+            (Settings{{"NCCL_SOCKET_IFNAME", "recorded, not set"},
+                      {"NCCL_IB_HCA", "recorded, not set"},
+                      {"NCCL_COMM_ID", "recorded, not set"},
+                      {"NCCL_HOSTID", "recorded, not set"},
+                      {"NCCL_NET_GDR_LEVEL", "recorded, not set"}}));
+  EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr);
+}
+
 TEST_F(KernelSettingsTest, ABenchmarkSetsNoOtherVariables) {
   for (const char* name :
        {"CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_WORKSPACE_SIZE", "CUDNN_CONV_WSCAP_DBG", "NCCL_ALGO",

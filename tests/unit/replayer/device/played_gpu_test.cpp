@@ -503,6 +503,40 @@ TEST(PlayedGpu, AProgramOfTwoStreamsIsReplayedOnTwo) {
   EXPECT_EQ(guard.getStream(gpu()), first);
 }
 
+TEST(PlayedGpu, ACallOnAStreamOfItsOwnHasOneUnlessTheUserAsksForOne) {
+  ProgramBuilder builder;
+  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
+  const SlotId whole = builder.intermediate(DType::kFloat32, {4});
+  const auto add = [&](SlotId from, std::int64_t start_ns) {
+    builder.add_op(kRelu, {ref(from)}, {ref(builder.intermediate(DType::kFloat32, {4}))}).timing =
+        et_schema::Timing{.start_ns = start_ns, .stream = 7};
+  };
+  add(x, 10);
+  et_schema::Instruction& gather =
+      builder.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(whole)});
+  gather.comm->seq = 3;
+  gather.comm->why = et_schema::kOwnStream;
+  gather.timing = et_schema::Timing{.start_ns = 20, .stream = 20};
+  add(x, 30);
+  et_schema::Instruction wait;
+  wait.kind = et_schema::InstructionKind::kWait;
+  wait.name = "wait";
+  wait.comm.emplace().kind = et_schema::CommKind::kWait;
+  wait.comm->seq = 3;
+  wait.timing = et_schema::Timing{.start_ns = 40, .stream = 7};
+  builder.add(std::move(wait));
+  add(whole, 50);
+  builder.program().profile.emplace().stream_waits = {{40, 7, 20, 25}};
+  const et_schema::Bench bench = bench_of(builder.program());
+  ReplayOptions options = gpu_options(3);
+  const auto backend = backends::make_single_backend({});
+  EXPECT_EQ(replay_rank(bench, 0, *backend, options).report.waits,
+            (et_schema::WaitUse{.joins_recorded = 1, .streams_recorded = 1}));
+  options.streams = Streams::kOne;
+  EXPECT_EQ(replay_rank(bench, 0, *backend, options).report.waits,
+            (et_schema::WaitUse{.joins_recorded = 1}));
+}
+
 constexpr int kIterations = 40;
 
 /// x ← x · y, a microsecond after the step's start, at the original's pace.

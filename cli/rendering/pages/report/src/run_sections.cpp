@@ -34,6 +34,9 @@ Facts end_of(const ReportData& data) {
   if (!use.restore_reason.empty()) {
     facts.push_back({"why inputs and weights were reset so often", use.restore_reason});
   }
+  if (data.report.total.waits != et_schema::WaitUse()) {
+    add_rows(facts, data.json, "/waits", et_schema::kWaitCounts, CellKind::kCount);
+  }
   add_rows(facts, data.json, "/measurement", et_schema::kMeasurementCounts, CellKind::kCount);
   add_rows(facts, data.json, "", et_schema::kStartFigures, CellKind::kFigure);
   return facts;

@@ -102,4 +102,15 @@ struct KnownC10d {
 /// The kind by record_param_comms' own name.
 [[nodiscard]] std::optional<CommKind> kind_of_recorded_name(std::string_view name);
 
+/// Whether this variable of the environment tunes NCCL, so that a replay sets it as it was: its
+/// algorithms, channels and buffers. The others name a host's interfaces, addresses and paths.
+[[nodiscard]] bool tunes_nccl(std::string_view variable);
+/// Whether a variable's value has no meaning elsewhere, and is nobody else's business: a variable
+/// of NCCL that does not tune it.
+[[nodiscard]] inline bool is_of_its_host(std::string_view variable) {
+  return variable.starts_with("NCCL_") && !tunes_nccl(variable);
+}
+/// What stands for its value.
+inline constexpr std::string_view kKeptOnHost = "kept on its host";
+
 }  // namespace understudy::et_schema

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,31 @@ inline constexpr std::size_t kCommKinds = static_cast<std::size_t>(CommKind::kIn
 
 /// The GPUs of a common node, where nothing tells how many ranks share one.
 inline constexpr int kUsualRanksPerNode = 8;
+
+enum class ReduceOp : std::uint8_t { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor };
+inline constexpr std::size_t kReduceOps = static_cast<std::size_t>(ReduceOp::kBxor) + 1;
+
+/// "sum", "avg", "product", …: c10d's names.
+[[nodiscard]] std::string_view to_string(ReduceOp op);
+
+/// How the elements of all ranks become one.
+struct Reduction {
+  ReduceOp op = ReduceOp::kSum;
+  double factor = 1;  ///< of each element, before they are added up: c10d's premultiplied sum
+  bool operator==(const Reduction&) const = default;
+};
+
+/// A name of ReduceOp, or "premul_sum:0.25" with a factor that is finite and above 0; null:
+/// anything else.
+[[nodiscard]] std::optional<Reduction> parse_reduction(std::string_view text);
+
+/// FSDP2's labels begin so.
+inline constexpr std::string_view kShardedDataParallelLabel = "FSDP::";
+
+/// CommInfo::why of a call that was synchronous on a stream beside the operators' one.
+inline constexpr std::string_view kOwnStream = "stream of its own";
+/// The same of one below a label of FSDP; also CommInfo::reduce_op_why.
+inline constexpr std::string_view kShardedDataParallel = "label of sharded data parallel";
 
 /// Sends and receives: between two ranks, in an order of their own.
 [[nodiscard]] constexpr bool is_message(CommKind kind) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "et_schema/model/program.h"
+#include "et_schema/model/touches.h"
 
 namespace understudy::et_schema {
 
@@ -26,6 +27,10 @@ namespace understudy::et_schema {
 /// call's thread, or there is none.
 [[nodiscard]] std::optional<std::uint32_t> wait_behind(const Program& program, std::uint32_t call);
 
+/// Whether a communication is complete when its instruction is: barriers, and what is recorded as
+/// synchronous.
+[[nodiscard]] bool is_blocking(const CommInfo& comm);
+
 /// Communications that were started and not yet joined, while one goes through a program in order.
 /// They are known by numbers of the caller's.
 class OpenComms {
@@ -36,8 +41,9 @@ class OpenComms {
   /// A send whose tensors are its own: nothing joins it but the end.
   void start_detached(std::uint32_t number);
 
-  /// Those that must be joined before an instruction that reads or writes these slots.
-  [[nodiscard]] std::vector<std::uint32_t> take_touched(const std::vector<SlotId>& slots);
+  /// Those that must be joined before something that needs or changes these memories: what reads
+  /// the input of a communication alone joins nothing.
+  [[nodiscard]] std::vector<std::uint32_t> take_touched(const Touched& touched);
   /// Those that a recorded wait joins: where it names their group, those of its group, sequence
   /// number and kind; else those that work on the tensor it names; else, of the first started that
   /// it can be meant for, all of the same group.
@@ -48,7 +54,8 @@ class OpenComms {
   struct Open {
     std::uint32_t number = 0;
     const CommInfo* comm = nullptr;  ///< null: detached
-    std::set<StorageId> storages;
+    std::set<StorageId> inputs;
+    std::set<StorageId> outputs;
   };
   template <typename Matches>
   std::vector<std::uint32_t> take_if(Matches matches);

@@ -119,11 +119,18 @@ struct CommInfo {
   CommKind kind = CommKind::kBarrier;
   GroupId group = 0;
   std::int64_t root_or_peer = 0;  ///< group rank; of rooted collectives, send and recv
-  std::string reduce_op = "sum";  ///< where it was not recorded: counted in the losses
+  /// As parse_reduction() takes it.
+  std::string reduce_op = "sum";
+  /// How the reduction is known: "assumed", …; empty: it is recorded.
+  std::string reduce_op_why = {};
   std::vector<std::int64_t> in_splits;
   std::vector<std::int64_t> out_splits;
   std::optional<std::int64_t> seq;
   std::optional<bool> is_async;
+  /// Why it is asynchronous where the trace says that it was not, or has no wait: "stream of its
+  /// own", "label of sharded data parallel"; of a wait that no node shows: "wait of a stream",
+  /// "wait of the host". Empty: as recorded.
+  std::string why = {};
   bool names_group = false;         ///< of a wait: `group` is recorded; else it may be any
   std::optional<bool> is_p2p = {};  ///< of a wait, where recorded: whether for a send or receive
   bool operator==(const CommInfo&) const = default;
@@ -283,6 +290,15 @@ struct DeviceWait {
 /// "device", "stream" or "event".
 [[nodiscard]] std::string_view to_string(DeviceWait::For waits_for);
 
+/// A call of the original that made a stream, or the host, wait for an event.
+struct StreamWait {
+  std::int64_t start_ns = 0;           ///< since the step's start on the host
+  std::optional<std::int64_t> stream;  ///< that waits; none: the host
+  std::int64_t for_stream = 0;         ///< on which the event was recorded
+  std::int64_t until_ns = 0;           ///< for what the host had issued to it by then
+  bool operator==(const StreamWait&) const = default;
+};
+
 /// The profile that the times of a program come from, and what of it was found in the trace.
 struct RecordedProfile {
   std::string file;                ///< base name
@@ -315,6 +331,7 @@ struct RecordedProfile {
   std::map<std::string, std::string> variables = {};
   std::optional<HostProbe> host_probe = {};   ///< beside the profiled steps, if captured
   std::vector<DeviceWait> device_waits = {};  ///< those in no instruction, in order of start
+  std::vector<StreamWait> stream_waits = {};  ///< where the profile tells events, in order of start
   bool operator==(const RecordedProfile&) const = default;
 };
 

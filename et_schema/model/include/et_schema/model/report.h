@@ -143,6 +143,18 @@ struct PaceUse {
   std::optional<double> gap_factor;         ///< gaps were the recorded ones times this: the median
 };
 
+/// Where an iteration waits, and what tells so: the trace or the profile, the flow of data, or
+/// neither.
+struct WaitUse {
+  std::uint64_t joins_recorded = 0;    ///< communications that a recorded wait joins
+  std::uint64_t joins_inferred = 0;    ///< joined by what first needs their result
+  std::uint64_t joins_missing = 0;     ///< by the end of the step
+  std::uint64_t streams_recorded = 0;  ///< waits of a stream for an event, as in the profile
+  std::uint64_t streams_inferred = 0;  ///< by the flow of data between streams
+  std::uint64_t streams_missing = 0;   ///< of the profile, without counterpart here
+  bool operator==(const WaitUse&) const = default;
+};
+
 /// What the system counted, an iteration: means over the measured ones.
 struct SystemCounters {
   std::optional<double> cpu_ms;  ///< of all threads of the process, user and system
@@ -192,6 +204,7 @@ struct RunFigures {
       value_findings;  ///< the first 20, in program order of the scan that found them
   MemoryUse memory;
   PaceUse pace;
+  WaitUse waits;
   SystemCounters counters;
   MeasurementUse measurement;
   OriginalStep original;

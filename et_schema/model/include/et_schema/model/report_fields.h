@@ -142,6 +142,20 @@ inline constexpr std::array<FigureRow<PaceUse>, 12> kPaceFigures = {{
     {"gap_factor", &PaceUse::gap_factor, OverRanks::kFarthest, "times the recorded gaps"},
 }};
 
+inline constexpr std::array<CountRow<WaitUse>, 6> kWaitCounts = {{
+    {"joins_recorded", &WaitUse::joins_recorded, OverRanks::kSum,
+     "communications joined by a recorded wait"},
+    {"joins_inferred", &WaitUse::joins_inferred, OverRanks::kSum,
+     "joined by what first needs their result"},
+    {"joins_missing", &WaitUse::joins_missing, OverRanks::kSum, "joined by the step's end"},
+    {"streams_recorded", &WaitUse::streams_recorded, OverRanks::kSum,
+     "waits of a stream for another as recorded"},
+    {"streams_inferred", &WaitUse::streams_inferred, OverRanks::kSum,
+     "waits of a stream by the flow of data"},
+    {"streams_missing", &WaitUse::streams_missing, OverRanks::kSum,
+     "recorded waits of a stream without counterpart here"},
+}};
+
 /// All ranks measure the same iterations.
 inline constexpr std::array<CountRow<MeasurementUse>, 3> kMeasurementCounts = {{
     {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest, "timing passes"},

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -13,9 +15,10 @@ namespace understudy::generator {
 
 /// Writes the selected operators of one rank as instructions over numbered slots (docs/design.md,
 /// "Identity"). Value rules are added later: see value_rules.h. Losses of lowering are added to
-/// Program::losses.
+/// Program::losses. `reduce_ops`: GenerateOptions::reduce_ops.
 [[nodiscard]] et_schema::Program lower(const et_schema::Trace& trace, const CommCalls& calls,
                                        const Flow& flow, const Selected& selected,
-                                       const std::vector<WorkingLabel>& labels, Groups& groups);
+                                       const std::vector<WorkingLabel>& labels, Groups& groups,
+                                       const std::map<CommKind, std::string>& reduce_ops);
 
 }  // namespace understudy::generator

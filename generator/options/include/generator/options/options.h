@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"
 
 namespace understudy::generator {
@@ -26,6 +28,10 @@ struct IndexSpread {
 /// "uniform", "zipf:1.05" or "constant". Throws Error (usage) for anything else.
 [[nodiscard]] IndexSpread parse_index_spread(std::string_view text);
 
+/// Adds "allreduce=avg" to them: a reduction by record_param_comms' name, and its operator. Throws
+/// Error (usage) for anything else.
+void add_reduce_op(std::string_view text, std::map<et_schema::CommKind, std::string>& reduce_ops);
+
 /// Whether a benchmark may hold some of a job's ranks, or ranks of several jobs: each of them then
 /// replays alone.
 enum class PartialRanks : std::uint8_t {
@@ -44,6 +50,8 @@ struct GenerateOptions {
   std::optional<std::string> include = {};  ///< regular expression (ECMAScript) on operator names
   std::optional<std::string> exclude = {};
   IndexSpread indices = {};
+  /// Of reductions whose operator is not recorded: as et_schema::CommInfo::reduce_op.
+  std::map<et_schema::CommKind, std::string> reduce_ops = {};
   PartialRanks partial = PartialRanks::kRefused;
   et_schema::AllowedOperators allowed_operators = {};  ///< though they do more than compute
 };

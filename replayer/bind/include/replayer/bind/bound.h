@@ -85,13 +85,22 @@ struct FreshOutput {
   c10::Device device{c10::kCPU};
 };
 
+/// What tells where a communication is joined.
+enum class JoinedBy : std::uint8_t {
+  kWait,      ///< a recorded wait
+  kDataFlow,  ///< what first needs its result
+  kEnd        ///< neither: the end of the step
+};
+
 /// A communication with its buffers described; each call sets only their addresses.
 struct BoundComm {
   backends::Call call;
   std::vector<et_schema::SlotId> inputs;
   std::vector<et_schema::SlotId> outputs;
   std::vector<FreshOutput> fresh;
-  bool blocking = false;    ///< its start step completes it; it has no join
+  bool blocking = false;                            ///< its start step completes it; it has no join
+  JoinedBy joined_by = JoinedBy::kEnd;              ///< unless it is blocking
+  std::optional<et_schema::Timing> joined_at = {};  ///< of the wait that joins it, if recorded
   bool kept_apart = false;  ///< a send that uses a copy, which is joined at the program's end
   /// Position in et_schema::CommOrder's turns; none: it runs when it starts.
   std::optional<std::uint32_t> turn;

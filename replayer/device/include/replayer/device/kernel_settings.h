@@ -11,11 +11,12 @@ using Settings = std::map<std::string, std::string>;
 /// Sets environment variables that CUDA's libraries read when they are loaded: those of `recorded`
 /// that is_kernel_variable() allows and that the user's environment does not set. To be called
 /// before any device is opened. Returns the recorded names with the values in force now: "VALUE",
-/// or "VALUE, recorded OTHER" if the user's value differs.
+/// or "VALUE, recorded OTHER" if the user's value differs; of NCCL's that name a host's own things
+/// "recorded, not set".
 [[nodiscard]] Settings apply_variables(const Settings& recorded);
 
 /// True of the variables that a benchmark may set in the process that replays it: those of cuBLAS,
-/// cuDNN, NCCL and LibTorch's allocator and matmul, and never a path.
+/// cuDNN and LibTorch's allocator and matmul, those that tune NCCL, and never a path.
 [[nodiscard]] bool is_kernel_variable(const std::string& name, const std::string& value);
 
 /// Sets what decides which kernels LibTorch takes (TF32, cuDNN's benchmark mode, attention's

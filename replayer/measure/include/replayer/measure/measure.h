@@ -114,6 +114,7 @@ class Measurement {
   Externals& externals_;
   backends::Job& job_;
   MeasureOptions options_;
+  et_schema::WaitUse waits_;
   std::unique_ptr<StreamHook> streams_;      ///< null: one stream
   std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
   std::unique_ptr<GapScale> gap_scale_;      ///< null: the host's speed is not looked at

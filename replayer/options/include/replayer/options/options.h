@@ -105,7 +105,8 @@ struct ReplayOptions {
   std::optional<Place> place;  ///< of tensors recorded on the CPU; none: see choose_place()
   /// None: NCCL, but where ranks share a GPU, which it refuses, through the host.
   std::optional<CommsPath> comms;
-  Streams streams = Streams::kOne;
+  /// None: recorded where communications had streams of their own, else one.
+  std::optional<Streams> streams;
   Pace pace;
   std::optional<PlantedSlowdown> slow;
   /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows

@@ -28,18 +28,26 @@ struct StreamStep {
 struct StreamPlan {
   std::uint32_t streams = 1;
   std::vector<StreamStep> steps;  ///< by step; empty if there is only one stream
+  /// Waits of one stream for another: those of the profile's events, those that only the flow of
+  /// data tells, and those of the profile that find nothing to wait for, or nobody who waits.
+  std::uint64_t recorded_waits = 0;
+  std::uint64_t inferred_waits = 0;
+  std::uint64_t missing_waits = 0;
 };
 
 /// Places steps on the streams on which their instructions were recorded (Timing::stream). The
 /// stream with most instructions becomes the current one, and a step without a stream stays on that
-/// of the step before. A step waits for the last step on each other stream that wrote what it reads
-/// or writes, or that read what it writes: a trace does not show recorded events, but it shows the
-/// flow of data. Communications run on the current stream, which the backend knows.
+/// of the step before. A step waits where the original's stream waited for an event
+/// (RecordedProfile::stream_waits); else for the last step on each other stream that wrote what it
+/// reads or writes, or that read what it writes. A communication starts behind the stream that the
+/// original issued it on, which is the current one unless it had one of its own; what joins it is
+/// the recorded stream of its wait, else that of the step that needs it.
 [[nodiscard]] StreamPlan plan_streams(const et_schema::Program& program, const BoundProgram& bound);
 
 /// Throws Error (usage) if recorded streams are asked for on a CPU, or if the program does not say
 /// which they were.
-void check_streams(const et_schema::Program& program, c10::Device device, Streams streams);
+void check_streams(const et_schema::Program& program, c10::Device device,
+                   std::optional<Streams> streams);
 
 /// Issues steps by a plan, as a hook of Machine::run. If a step uses memory made on another stream,
 /// the allocator is told of its tensors; of other steps it is not.

@@ -22,6 +22,7 @@ Bench timed_bench() {
   program.profile->host_probe = {"torchscript-1 2.11.0", 145.5};
   program.profile->device_waits = {{150, 40, DeviceWait::For::kStream},
                                    {1900, 70, DeviceWait::For::kDevice}};
+  program.profile->stream_waits = {{700, 7, 20, 650}, {800, std::nullopt, 24, 0}};
   program.instructions[0].timing = {100, 50, 100, 0, 0, {}};
   return bench;
 }
@@ -96,6 +97,11 @@ TEST(BenchProfile, AProfileThatCannotBeRead) {
             unsound("profile.device_waits", starts, "2000000000000000000"));
   EXPECT_EQ(refused(kManifest, "\"host_ns\":70", "\"host_ns\":-7"),
             unsound("profile.device_waits", "durations from 0 to 2^60 ns", "-7"));
+  EXPECT_EQ(refused(kManifest, "\"start_ns\":800", "\"start_ns\":600"),
+            unsound("profile.stream_waits", starts, "600"));
+  EXPECT_EQ(refused(kManifest, "\"until_ns\":650", "\"until_ns\":701"),
+            unsound("profile.stream_waits", "events that were recorded before they were waited for",
+                    "701"));
   EXPECT_EQ(refused(kManifest, "\"us\":145.5", "\"us\":-0.5"),
             unsound("profile.host_probe.us", "microseconds above 0", "-0.5"));
   EXPECT_EQ(

@@ -296,8 +296,62 @@ TEST(Comms, FunctionalReductionsNameTheirOperator) {
   const NodeText label = {.id = 4, .parent = 3, .name = "somebody's label"};
   EXPECT_EQ(only_call(parse(trace_of(all_reduce("max")))).reduce_op, "max");
   EXPECT_EQ(reduce_op_below(all_reduce("avg"), again), "avg");
-  EXPECT_EQ(reduce_op_below(all_reduce("premul_sum"), again), "") << "no such operator in a replay";
+  EXPECT_EQ(reduce_op_below(all_reduce("premul_sum:0.25"), again), "premul_sum:0.25");
+  for (const char* unknown :
+       {"premul_sum", "premul_sum:", "premul_sum:x", "premul_sum:0", "teleport"}) {
+    EXPECT_EQ(reduce_op_below(all_reduce(unknown), again), "") << unknown;
+  }
   EXPECT_EQ(reduce_op_below(all_reduce("avg"), label), "") << "not the call that the text is of";
+}
+
+TEST(Comms, TheFirstFunctionalNamespaceNamesItsOperatorToo) {
+  const NodeText legacy = {
+      .id = 3,
+      .parent = 2,
+      .name = "c10d_functional::all_reduce",
+      .inputs = {.values = R"([[1,2,0,4,4,"cpu"], "max", "tag", [0, 1], 2])",
+                 .shapes = "[[4],[],[],[[],[]],[]]",
+                 .types =
+                     R"json(["Tensor(float)","String","String","GenericList[Int,Int]","Int"])json"},
+      .schema =
+          "c10d_functional::all_reduce(Tensor self, str reduceOp, str tag, int[] ranks, int "
+          "group_size) -> Tensor"};
+  const CommCall call = only_call(parse(trace_of(legacy)));
+  EXPECT_EQ(call.reduce_op, "max");
+  EXPECT_EQ(call.pg_name, "") << "a tag is no group";
+}
+
+/// What a reduction's operator is below a label, for a tensor of this element type.
+CommCall reduction_below(const std::string& label, const std::string& type) {
+  std::vector<std::string> nodes = roots();
+  nodes.push_back(node({.id = 3, .parent = 2, .name = label}));
+  nodes.push_back(node({.id = 4, .parent = 3, .name = "somebody's label"}));
+  nodes.push_back(
+      node({.id = 5,
+            .parent = 4,
+            .name = "c10d::_reduce_scatter_base_",
+            .inputs = {.values = R"([[1,2,0,4,4,"cuda:0"], [3,4,0,8,4,"cuda:0"]])",
+                       .shapes = "[[4],[8]]",
+                       .types = fmt::format(R"json(["Tensor({0})","Tensor({0})"])json", type)},
+            .schema = "x"}));
+  CommCall call = only_call(parse(testing_texts::trace(nodes)));
+  call.inputs.clear();
+  call.outputs.clear();
+  return call;
+}
+
+TEST(Comms, LabelsOfShardedDataParallelMeanItsReduction) {
+  // FSDP2 averages, but divides float16 by itself and adds it up; so does FSDP1 with any type.
+  const char* const fsdp2 = "FSDP::post_backward_reduce (layers.0)";
+  EXPECT_EQ(reduction_below(fsdp2, "float").reduce_op, "avg");
+  EXPECT_EQ(reduction_below(fsdp2, "float").reduce_op_why, "label of sharded data parallel");
+  EXPECT_EQ(reduction_below(fsdp2, "c10::BFloat16").reduce_op, "avg");
+  EXPECT_EQ(reduction_below(fsdp2, "c10::Half").reduce_op, "sum");
+  const char* const fsdp1 = "FullyShardedDataParallel._post_backward_hook";
+  EXPECT_EQ(reduction_below(fsdp1, "float").reduce_op, "sum");
+  EXPECT_EQ(reduction_below("my FSDP::label", "float").reduce_op, "");
+  EXPECT_EQ(reduction_below("understudy:reduce_op=max", "float").reduce_op, "")
+      << "a label of another call";
 }
 
 TEST(Comms, ACaptureLabelsReductionsWithTheirOperator) {

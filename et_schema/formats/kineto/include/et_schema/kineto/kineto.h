@@ -58,9 +58,11 @@ struct KinetoEvent {
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
   std::int64_t stream = -1;
-  std::int64_t sequence = -1;     ///< "Sequence number"
-  std::int64_t bytes = -1;        ///< of copies and sets
-  std::int64_t page_faults = -1;  ///< of an operator and all below it; -1: not counted
+  std::int64_t wait_stream = -1;  ///< cuda_sync: "wait_on_stream", where the event was recorded
+  std::int64_t record_correlation = -1;  ///< "wait_on_cuda_event_record_corr_id", of that call
+  std::int64_t sequence = -1;            ///< "Sequence number"
+  std::int64_t bytes = -1;               ///< of copies and sets
+  std::int64_t page_faults = -1;         ///< of an operator and all below it; -1: not counted
   std::string_view shape = {};  ///< as JSON, where KinetoDetail asks for it: a kernel's "grid" and
                                 ///< "block", an operator's "Input Dims"; empty: not told
   // Of operators, where KinetoDetail asks for arguments:

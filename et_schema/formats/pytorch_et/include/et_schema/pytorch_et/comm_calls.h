@@ -25,6 +25,7 @@ struct CommCall {
   std::int64_t rank =
       0;  ///< in the group; the root for rooted collectives, the peer for send and recv
   std::string reduce_op;                ///< of CommInfo::reduce_op; empty: not recorded
+  std::string reduce_op_why;            ///< of CommInfo::reduce_op_why
   std::vector<std::int64_t> in_splits;  ///< in rows of dimension 0 (elements as recorded)
   std::vector<std::int64_t> out_splits;
   std::int64_t global_rank_start = -1;

@@ -1,0 +1,148 @@
+"""Ways of dividing a model's step among two ranks; make_captures.py records them in NCCL form."""
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+WIDTH, TOKENS = 32, 16
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.up, self.down = nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(2 * WIDTH, WIDTH)
+
+    def forward(self, x):
+        return x + self.down(F.gelu(self.up(self.norm(x))))
+
+
+def mesh():
+    return init_device_mesh("cpu", (dist.get_world_size(),))
+
+
+def training(model):
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    x, target = torch.randn(TOKENS, WIDTH), torch.randn(TOKENS, WIDTH)
+
+    def step():
+        optimizer.zero_grad()
+        F.mse_loss(model(x), target).backward()
+        optimizer.step()
+
+    return step
+
+
+def fsdp2():
+    """fully_shard by layer, parameters gathered in bfloat16."""
+    model = nn.Sequential(*(Block() for _ in range(2)))
+    policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32, torch.float32)
+    for block in model:
+        fully_shard(block, mesh=mesh(), mp_policy=policy)
+    return training(fully_shard(model, mesh=mesh(), mp_policy=policy))
+
+
+def tensor_parallel():
+    """Columns, then rows."""
+    model = nn.Sequential(*(Block() for _ in range(2)))
+    for block in model:
+        parallelize_module(block, mesh(), {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    return training(model)
+
+
+def pipeline():
+    """Two stages, four micro-batches, one forward and one backward in turn."""
+    stage = PipelineStage(nn.Sequential(Block(), Block()), dist.get_rank(), dist.get_world_size(),
+                          torch.device("cpu"))
+    schedule = Schedule1F1B(stage, 4, loss_fn=F.mse_loss)
+    optimizer = torch.optim.SGD(stage.submod.parameters(), 1e-3)
+    x, target = torch.randn(TOKENS, WIDTH), torch.randn(TOKENS, WIDTH)
+
+    def step():
+        optimizer.zero_grad()
+        if dist.get_rank() == 0:
+            schedule.step(x)
+        else:
+            schedule.step(target=target)
+        optimizer.step()
+
+    return step
+
+
+class Exchange(torch.autograd.Function):
+    @staticmethod
+    def forward(context, rows, sent, received):
+        context.sent, context.received = sent, received
+        result = rows.new_empty(sum(received), rows.shape[1])
+        dist.all_to_all_single(result, rows.contiguous(), received, sent)
+        return result
+
+    @staticmethod
+    def backward(context, gradient):
+        result = gradient.new_empty(sum(context.sent), gradient.shape[1])
+        dist.all_to_all_single(result, gradient.contiguous(), context.sent, context.received)
+        return result, None, None
+
+
+def experts():
+    """One expert a rank: tokens go where a gate sends them, and come back."""
+    world = dist.get_world_size()
+    gate, expert = nn.Linear(WIDTH, world), Block()
+    parameters = [*gate.parameters(), *expert.parameters()]
+    optimizer = torch.optim.SGD(parameters, 1e-3)
+    x, target = torch.randn(TOKENS, WIDTH), torch.randn(TOKENS, WIDTH)
+
+    def step():
+        optimizer.zero_grad()
+        weights, chosen = gate(x).softmax(-1).max(-1)
+        order = chosen.argsort(stable=True)
+        sent = torch.bincount(chosen, minlength=world)
+        received = torch.empty_like(sent)
+        dist.all_to_all_single(received, sent)
+        rows = Exchange.apply(x[order], sent.tolist(), received.tolist())
+        back = Exchange.apply(expert(rows), received.tolist(), sent.tolist())
+        out = torch.zeros_like(x).index_add(0, order, back * weights[order].unsqueeze(-1))
+        F.mse_loss(out, target).backward()
+        optimizer.step()
+
+    return step
+
+
+def context_ring():
+    """Attention over a sequence divided among ranks: keys and values go round, one hop ahead."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    project = nn.Linear(WIDTH, 3 * WIDTH)
+    x = torch.randn(TOKENS, WIDTH)
+
+    def pass_on(tensor):
+        received = torch.empty_like(tensor)
+        return received, dist.batch_isend_irecv([
+            dist.P2POp(dist.isend, tensor, (rank + 1) % world),
+            dist.P2POp(dist.irecv, received, (rank - 1) % world)])
+
+    def step():
+        with torch.no_grad():
+            query, key, value = project(x).chunk(3, dim=-1)
+            held = torch.stack([key, value])
+            weighted, total = torch.zeros_like(query), torch.zeros(TOKENS, 1)
+            for hop in range(world):
+                if hop + 1 < world:
+                    following, works = pass_on(held)
+                scores = (query @ held[0].T / WIDTH ** 0.5).exp()
+                weighted, total = weighted + scores @ held[1], total + scores.sum(-1, keepdim=True)
+                if hop + 1 < world:
+                    for work in works:
+                        work.wait()
+                    held = following
+            return weighted / total
+
+    return step
+
+
+BUILDERS = {builder.__name__: builder
+            for builder in (fsdp2, tensor_parallel, pipeline, experts, context_ring)}
