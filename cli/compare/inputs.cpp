@@ -89,7 +89,7 @@ std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool be
       run.is_profile = true;
       run.pace = "original";
     } else if (input.profile) {
-      runs.push_back(comparer::run_of(*input.profile, known));
+      runs.push_back(comparer::run_of(*input.profile, known, beside_device));
     } else {
       runs.push_back(beside_profile ? comparer::without_overloads(*input.run)
                                     : std::move(*input.run));
@@ -139,9 +139,14 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
   if (has_device_events(inputs_a) && has_device_events(inputs_b)) {
     devices = {device_step(*inputs_a.front().profile), device_step(*inputs_b.front().profile)};
   }
-  return {runs_of(std::move(inputs_a), has_profile, devices.has_value(), known),
-          runs_of(std::move(inputs_b), has_profile, devices.has_value(), known),
-          std::move(devices)};
+  ComparedRuns runs = {runs_of(std::move(inputs_a), has_profile, devices.has_value(), known),
+                       runs_of(std::move(inputs_b), has_profile, devices.has_value(), known),
+                       std::move(devices)};
+  if (runs.devices) {
+    runs.a.front().environment.device = runs.devices->a.device;
+    runs.b.front().environment.device = runs.devices->b.device;
+  }
+  return runs;
 }
 
 }  // namespace understudy::cli

@@ -37,6 +37,9 @@ int compare(const CompareArguments& arguments) {
   const ComparedRuns runs = read_runs(arguments.a, arguments.b);
   if (!arguments.different_benchmarks) {
     comparer::refuse_different_benchmarks(runs.a, runs.b);
+    if (runs.devices) {
+      comparer::refuse_different_work(*runs.devices);
+    }
   }
   progress.show("comparing");
   const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, arguments.options);

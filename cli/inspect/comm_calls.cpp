@@ -22,7 +22,7 @@ using et_schema::Node;
 using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::Tensor;
-using pages::CellKind;
+using pages::counts, pages::ids, pages::texts;
 
 std::uint64_t bytes_of(const std::vector<const Tensor*>& tensors) {
   std::uint64_t bytes = 0;
@@ -151,27 +151,25 @@ Json calls_json(const et_schema::Bench& bench, std::size_t rank) {
 }
 
 pages::Section calls_section(const Json& document, CallDetail detail) {
-  pages::Table table{.id = "call-table",
-                     .caption = "Communication calls",
-                     .columns = {{"collective", CellKind::kText, "name"},
-                                 {"node", CellKind::kId, "node"},
-                                 {"seq", CellKind::kId, "seq"},
-                                 {"group size", CellKind::kCount, "group_size"},
-                                 {"in bytes", CellKind::kCount, "in_bytes"},
-                                 {"out bytes", CellKind::kCount, "out_bytes"},
-                                 {"rank", CellKind::kId, "rank"},
-                                 {"dtype", CellKind::kText, "dtype"},
-                                 {"group", CellKind::kText, "group"},
-                                 {"reduction", CellKind::kText, "reduce_op"},
-                                 {"known by", CellKind::kText, "reduce_op_why"},
-                                 {"asynchronous", CellKind::kText, "asynchronous"}},
-                     .at = "/ranks/*/calls"};
+  std::vector<pages::Column> columns = {texts("collective", "name"),
+                                        ids("node"),
+                                        ids("seq"),
+                                        counts("group size", "group_size"),
+                                        counts("in bytes", "in_bytes"),
+                                        counts("out bytes", "out_bytes"),
+                                        ids("rank"),
+                                        texts("dtype"),
+                                        texts("group"),
+                                        texts("reduction", "reduce_op"),
+                                        texts("known by", "reduce_op_why"),
+                                        texts("asynchronous")};
   if (detail == CallDetail::kDecided) {
-    table.columns.insert(table.columns.end(), {{"because", CellKind::kText, "asynchronous_why"},
-                                               {"joined by", CellKind::kText, "joined"},
-                                               {"which is", CellKind::kText, "joined_why"}});
+    columns.insert(columns.end(), {texts("because", "asynchronous_why"),
+                                   texts("joined by", "joined"), texts("which is", "joined_why")});
   }
-  return {"calls", "Communication calls", {pages::table_at(document, std::move(table))}};
+  return {"calls",
+          "Communication calls",
+          {pages::table_at(document, "/ranks/*/calls", "Communication calls", std::move(columns))}};
 }
 
 }  // namespace understudy::cli

@@ -1,10 +1,14 @@
 #include "comparer/device_work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <utility>
+
+#include "et_schema/support/error.h"
 
 namespace understudy::comparer {
 namespace {
@@ -64,6 +68,27 @@ DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b) {
     }
   }
   return comparison;
+}
+
+void refuse_different_work(const DeviceSides& sides) {
+  constexpr double kLeastShare = 0.1;
+  const DeviceComparison comparison = compare_devices(sides.a, sides.b);
+  const auto share = [](const std::optional<double>& shared, const std::optional<double>& all) {
+    return all.value_or(0) > 0 ? shared.value_or(0) / *all : 0;
+  };
+  const double most = std::max(share(comparison.shared.a_ms, comparison.all.a_ms),
+                               share(comparison.shared.b_ms, comparison.all.b_ms));
+  if (most < kLeastShare && comparison.all.a_ms.value_or(0) > 0 &&
+      comparison.all.b_ms.value_or(0) > 0) {
+    throw et_schema::usage_error(
+        "the profiles are of different work",
+        {.file = sides.b.file,
+         .field = "operators and their sizes",
+         .expected = fmt::format("those of {}, for {:.0f} % of the device's time at least",
+                                 sides.a.file, 100 * kLeastShare),
+         .got = fmt::format("the same for {:.1f} % of it", 100 * most),
+         .hint = "--different-benchmarks compares them all the same"});
+  }
 }
 
 }  // namespace understudy::comparer

@@ -46,6 +46,9 @@ Fields fields_of(const Run& run) {
                                          : "a replay";
   fields["world_size"] = std::to_string(run.world_size);
   if (run.is_profile) {
+    if (!run.environment.device.empty()) {
+      fields["device"] = run.environment.device;
+    }
     return fields;
   }
   const et_schema::Environment& environment = run.environment;
@@ -139,9 +142,9 @@ void refuse_if_different(const Run& run, const Run& first) {
   }
 }
 
-/// Whether all the kinds of runs present tell the field. A profile tells its source and its number
-/// of ranks alone. A prediction also tells of which benchmark it is and which tool made it; what
-/// its costs are counts among predictions alone.
+/// Whether all the kinds of runs present tell the field. A profile tells its source, its number of
+/// ranks and its device alone, and names the device as no report does. A prediction also tells of
+/// which benchmark it is and which tool made it; what its costs are counts among predictions alone.
 bool is_told_of_all(const std::string& name, const std::vector<Run>& a, const std::vector<Run>& b) {
   bool has_profile = false;
   bool has_prediction = false;
@@ -152,7 +155,8 @@ bool is_told_of_all(const std::string& name, const std::vector<Run>& a, const st
     }
   }
   if (has_profile) {
-    return name == "source" || name == "world_size";
+    const bool are_alike = !has_prediction && !has_replay;
+    return name == "source" || name == "world_size" || (are_alike && name == "device");
   }
   constexpr std::array<std::string_view, 5> kOfBenchmarks = {"source", "world_size", "benchmark",
                                                              "benchmark_hash", "tool_version"};

@@ -97,8 +97,9 @@ std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>
 
 class ProfileRows {
  public:
-  ProfileRows(const Profile& profile, const std::set<std::string>& known)
+  ProfileRows(const Profile& profile, const std::set<std::string>& known, bool by_device)
       : known_(known),
+        by_device_(by_device),
         steps_(steps_of(profile)),
         calls_(call_trees(profile, known)),
         covered_(steps_.size()) {}
@@ -119,10 +120,19 @@ class ProfileRows {
       iteration.samples_ms.push_back(static_cast<double>(step.ns()) / kNsPerMs);
       gap.samples_ms.push_back(static_cast<double>(step.ns() - covered) / kNsPerMs);
     }
-    std::vector<Series> rows = {std::move(iteration), std::move(gap)};
-    std::erase_if(on_device_, [](const auto& row) {
-      return std::ranges::all_of(row.second.samples_ms, [](double ms) { return ms == 0; });
-    });
+    std::vector<Series> rows = {std::move(iteration)};
+    if (!by_device_) {
+      rows.push_back(std::move(gap));
+    }
+    const auto drop_zeros = [](std::map<std::string, Series>& table) {
+      std::erase_if(table, [](const auto& row) {
+        return std::ranges::all_of(row.second.samples_ms, [](double ms) { return ms == 0; });
+      });
+    };
+    drop_zeros(on_device_);
+    if (by_device_) {
+      drop_zeros(classes_);
+    }
     for (auto* table : {&classes_, &operators_, &on_device_}) {
       for (auto& [name, row] : *table) {
         row.count /= steps_.size();
@@ -156,9 +166,10 @@ class ProfileRows {
     }
     const double ms = static_cast<double>(std::max<std::int64_t>(own_ns, 0)) / kNsPerMs;
     add({RowKind::kOperator, name, class_of(name), 1, {}}, operators_[name], step, ms);
-    add({RowKind::kOnDevice, name, class_of(name), 1, {}}, on_device_[name], step,
-        static_cast<double>(device_ns) / kNsPerMs);
-    add({RowKind::kClass, class_of(name), "", 1, {}}, classes_[class_of(name)], step, ms);
+    const double device_ms = static_cast<double>(device_ns) / kNsPerMs;
+    add({RowKind::kOnDevice, name, class_of(name), 1, {}}, on_device_[name], step, device_ms);
+    add({RowKind::kClass, class_of(name), "", 1, {}}, classes_[class_of(name)], step,
+        by_device_ ? device_ms : ms);
   }
 
   void add(const Series& row, Series& sum, std::size_t step, double ms) {
@@ -172,6 +183,7 @@ class ProfileRows {
   }
 
   const std::set<std::string>& known_;
+  bool by_device_;
   Stretches steps_;
   std::vector<Call> calls_;
   std::vector<Stretches> covered_;  ///< by step: what operators cover
@@ -182,11 +194,12 @@ class ProfileRows {
 
 }  // namespace
 
-Run run_of(const Profile& profile, const std::set<std::string>& known) {
-  ProfileRows table(profile, known);
+Run run_of(const Profile& profile, const std::set<std::string>& known, bool by_device) {
+  ProfileRows table(profile, known, by_device);
   Run run;
   run.file = profile.file;
   run.is_profile = true;
+  run.by_device = by_device;
   run.pace = "original";
   if (profile.distributed) {
     run.world_size = static_cast<int>(profile.distributed->world_size);

@@ -46,4 +46,8 @@ struct DeviceSides {
 };
 [[nodiscard]] DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b);
 
+/// Throws Error (usage) where next to nothing of either side's time is of operators, with their
+/// sizes, that the other has: programs that do not do the same work.
+void refuse_different_work(const DeviceSides& sides);
+
 }  // namespace understudy::comparer

@@ -45,7 +45,8 @@ struct Run {
   std::string pace = "asap";           ///< "recorded", …: how operators were issued
   std::vector<std::string> filters;    ///< of a report: what narrowed the replay
   std::string interrupted_by;          ///< of a report that is not complete: the signal
-  et_schema::Environment environment;  ///< of a report
+  et_schema::Environment environment;  ///< of a report; of a profile the device alone
+  bool by_device = false;              ///< classes are of the device's own time
   std::uint64_t samples_left_out = 0;  ///< figures that were not finite
   /// et_schema::interruptions_per_s(): others ran on our cores.
   std::optional<double> switches_per_s;
@@ -61,9 +62,11 @@ struct Run {
 /// The rows of a Kineto profile: one sample a ProfilerStep, or one in all where there is none.
 /// A row is an operator that no other operator called, or the highest one below it whose name
 /// `known` has: a benchmark may have opened an operator. Names carry no overloads. Labels, and the
-/// wrappers of autograd, are no operators; host times only. Throws Error (bad input) where no
+/// wrappers of autograd, are no operators. Times are the host's; with `by_device` those of classes
+/// are what their operators' kernels took, and there is no gap. Throws Error (bad input) where no
 /// operator lies in a step. O(n log n) in the number of events.
-[[nodiscard]] Run run_of(const et_schema::Profile& profile, const std::set<std::string>& known);
+[[nodiscard]] Run run_of(const et_schema::Profile& profile, const std::set<std::string>& known,
+                         bool by_device = false);
 
 /// Merges operators that differ in their overload alone, as profiles do: "aten::add.Tensor" is
 /// "aten::add".

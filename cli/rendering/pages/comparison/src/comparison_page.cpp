@@ -174,7 +174,8 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
   page.findings = findings_of(comparison, a, b);
   page.figures = figures_of(comparison, json);
   page.sections = {runs_section(a, b), environment_section(comparison)};
-  const std::vector<Section> rows = rows_sections(comparison, top, iteration_times(a, b));
+  const std::vector<Section> rows =
+      rows_sections(comparison, a.front().by_device, top, iteration_times(a, b));
   page.sections.insert(page.sections.begin(), rows.begin(), rows.end());
   if (devices) {
     add_device_sections(json, top, page);

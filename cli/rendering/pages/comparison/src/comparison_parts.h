@@ -32,7 +32,8 @@ void add_device_sections(const nlohmann::ordered_json& json, std::size_t top, Pa
 
 /// Sections with the comparison's rows; `times` is drawn above the step's.
 [[nodiscard]] std::vector<Section> rows_sections(const comparer::Comparison& comparison,
-                                                 std::size_t top, const Markup& times);
+                                                 bool by_device, std::size_t top,
+                                                 const Markup& times);
 
 /// "matmul", "gap (outside of operators)".
 [[nodiscard]] std::string label_of(const comparer::Row& row);

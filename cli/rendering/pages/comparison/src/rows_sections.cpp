@@ -90,7 +90,7 @@ bool is_class(RowKind kind) {
   return kind == RowKind::kClass || kind == RowKind::kGap;
 }
 
-Section classes_section(const Comparison& comparison) {
+Section classes_section(const Comparison& comparison, bool by_device) {
   Intervals ratios{"B ÷ A by class, with 95 % intervals; right of the line B takes longer.", "",
                    1.0};
   Bars times{"Time by class, ms an iteration.", "ms", {"A", "B"}, {}};
@@ -110,8 +110,10 @@ Section classes_section(const Comparison& comparison) {
   return {"classes",
           "Classes of operators",
           {intervals(ratios), bars(times),
-           table_of(comparison, "class-table", "Classes of operators, by cost", "class", nullptr,
-                    is_class)}};
+           table_of(comparison, "class-table",
+                    by_device ? "Classes of operators, by the device's own time"
+                              : "Classes of operators, by cost",
+                    "class", nullptr, is_class)}};
 }
 
 }  // namespace
@@ -129,7 +131,7 @@ std::string label_of(const Row& row) {
   }
 }
 
-std::vector<Section> rows_sections(const Comparison& comparison, std::size_t top,
+std::vector<Section> rows_sections(const Comparison& comparison, bool by_device, std::size_t top,
                                    const Markup& times) {
   Notes clock;
   if (comparison.speed_probe) {
@@ -145,7 +147,7 @@ std::vector<Section> rows_sections(const Comparison& comparison, std::size_t top
             comparison, "step-table", "Step", "step", nullptr,
             [](RowKind kind) { return kind == RowKind::kIteration || kind == RowKind::kCommon; }),
         clock}},
-      classes_section(comparison),
+      classes_section(comparison, by_device),
       {"operators",
        "Operators",
        {table_of(
