@@ -259,6 +259,9 @@ class Trial {
       std::optional<CallResults> mapped = mapped_results();
       return mapped ? *std::move(mapped) : unknown(found.reason);
     }
+    if (takes_sparse_apart()) {
+      return unknown(kOnContent);
+    }
     const c10::OperatorHandle& handle = found.match->handle;
     et_schema::refuse_operator(c10::toString(handle.schema()), instruction_, {});
     set_recorded_on_cpu(!inputs_.was_on_accelerator());
@@ -281,6 +284,14 @@ class Trial {
   }
 
  private:
+  /// How many elements it has is not known.
+  bool takes_sparse_apart() const {
+    return et_schema::operator_facts(instruction_.name).part != et_schema::SparsePart::kNone &&
+           std::ranges::any_of(inputs_.all(), [](const at::Tensor& tensor) {
+             return tensor.defined() && tensor.layout() != at::kStrided;
+           });
+  }
+
   /// Of another library's operator, by the operator map.
   std::optional<CallResults> mapped_results() {
     const std::string text = schema_text(program_, instruction_);
