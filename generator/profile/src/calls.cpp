@@ -323,7 +323,8 @@ class CallsReader {
 
 /// What the last child with tensors results in, of an operator that returns one tensor.
 bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& call) {
-  if (et_schema::returns_of(call.recorded.schema) != "Tensor") {
+  if (et_schema::returns_of(call.recorded.schema) != "Tensor" ||
+      call.told.why_not == et_schema::kNestedResult) {
     return false;
   }
   const ResultTensor* last = nullptr;

@@ -172,6 +172,7 @@ ResultTensor describe_result(const at::Tensor& tensor, std::span<const at::Tenso
   if (!tensor.defined()) {
     return result;
   }
+  TORCH_CHECK(!tensor.is_nested(), et_schema::kNestedResult);
   result.dtype = static_cast<DType>(tensor.scalar_type());
   result.sizes = tensor.sizes().vec();
   if (tensor.layout() != at::kStrided) {
