@@ -57,7 +57,8 @@ Compiled compile_traces(const std::vector<std::string>& paths,
   progress.show("reading");
   const bool has_gaps = options.partial == generator::PartialRanks::kAllowed;
   JobTraces job =
-      read_job(paths, has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
+      read_job(paths, options.step.value_or(""),
+               has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
   et_schema::TraceSet& set = job.set;
   name_rank_alone(set.traces);
   const std::vector<generator::Link> links =

@@ -109,15 +109,16 @@ void refuse_gaps(const std::vector<Trace>& traces) {
 
 }  // namespace
 
-JobTraces read_job(const std::vector<std::string>& paths, et_schema::RankGaps gaps) {
+JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
+                   et_schema::RankGaps gaps) {
   JobTraces job;
-  const auto of_profile = [&job](std::string_view content, const std::string& file) {
+  const auto of_profile = [&](std::string_view content, const std::string& file) {
     job.made_of.push_back(
         et_schema::parse_kineto(content, file, et_schema::KinetoDetail::kArguments));
     // A profile that is refused needs no program to ask.
     return generator::trace_of_profile(
         job.made_of.back(),
-        [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); });
+        [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); }, step);
   };
   job.set = et_schema::read_trace_set(paths, et_schema::process_limits(), gaps, of_profile);
   const auto place = [&job](const Profile& profile) {

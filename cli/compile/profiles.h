@@ -17,13 +17,14 @@ struct ProfileChoice {
   bool none = false;               ///< --no-profile
 };
 
-/// The traces of a job: those that were recorded or, where there are none, made of its profiles.
+/// The traces of a job: those that were recorded or, where there are none, made of its profiles, as
+/// far as they show `step` (generator/profile/trace_of_profile.h).
 struct JobTraces {
   et_schema::TraceSet set;
   /// Of traces that were made of them, in their order; otherwise empty.
   std::vector<et_schema::Profile> made_of;
 };
-[[nodiscard]] JobTraces read_job(const std::vector<std::string>& paths,
+[[nodiscard]] JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
                                  et_schema::RankGaps gaps = et_schema::RankGaps::kRefused);
 
 /// Links the traces with the profiles that they were made of, or with those that were asked for;

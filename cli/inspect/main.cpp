@@ -171,7 +171,7 @@ Arguments read_arguments(int argc, char** argv) {
 }
 
 pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
-  JobTraces job = read_job(arguments.paths);
+  JobTraces job = read_job(arguments.paths, arguments.step.value_or("all"));
   std::vector<RankOps> ops;
   if (arguments.shown.ops) {
     const std::vector<generator::Link> links =

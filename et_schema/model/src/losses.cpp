@@ -41,6 +41,9 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"external_tensors",
      "Tensors of a profile that none of its operators can have made; they exist before the "
      "step."},
+    {"damaged_times",
+     "Events of a profile that end before they begin, taken to take no time, or overlap others of "
+     "their thread, taken to follow them."},
     {"reused_addresses",
      "Reads that show another tensor at a reused address; taken as a tensor of its own."},
     {"aliases", "Views made outside of the dispatcher, rebuilt with as_strided."},
@@ -98,9 +101,12 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Events on a device of a category that is not known here; their time is in no operator's."},
     {"cut_off_samples",
      "Operators of profiled steps with a launched kernel whose event the profile lacks (it ended "
-     "before the device did): their device time in that step is not used."},
+     "before the device did): their device time in that step is not used, unless no step has it "
+     "all."},
     {"missing_ranks",
      "Ranks of the job that the benchmark lacks (--allow-partial); each rank replays alone."},
+    {"other_steps",
+     "Ranks whose step has another name than that of the first; --step chooses one of all ranks."},
     {"foreign_ranks",
      "Ranks of another capture than the first (--allow-partial); each rank replays alone."},
     {"dangling_edges",

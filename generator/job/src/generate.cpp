@@ -156,6 +156,9 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
     bench.programs.push_back(
         compile(trace, links.empty() ? nullptr : &links[rank], options, groups));
     bench.programs.back().losses.add(Loss::kForeignRanks, job.is_foreign[rank] ? 1 : 0);
+    bench.programs.back().losses.add(
+        Loss::kOtherSteps,
+        bench.programs.back().selection.step == bench.programs.front().selection.step ? 0 : 1);
   }
   const bool is_empty = std::ranges::all_of(bench.programs, [](const Program& program) {
     return program.selection.operators + program.selection.labels == 0;

@@ -59,8 +59,9 @@ void sort_thread(std::span<HostEvent> events, const Profile& profile) {
   }
 }
 
-/// Sets what is around each event, and behind it.
-void nest(std::span<HostEvent> events, HostIndex first) {
+/// Sets what is around each event, and behind it. Returns how many overlap one before them.
+std::uint64_t nest(std::span<HostEvent> events, HostIndex first) {
+  std::uint64_t overlaps = 0;
   HostIndex open = kNoEvent;
   const auto close = [&](HostIndex behind) {
     HostEvent& event = events[open - first];
@@ -69,15 +70,19 @@ void nest(std::span<HostEvent> events, HostIndex first) {
   };
   HostIndex index = first;
   for (HostEvent& event : events) {
+    bool overlaps_one = false;
     while (open != kNoEvent && events[open - first].end_ns < event.end_ns) {
+      overlaps_one |= events[open - first].end_ns > event.start_ns;
       close(index);
     }
+    overlaps += overlaps_one ? 1U : 0U;
     event.parent = open;
     open = index++;
   }
   while (open != kNoEvent) {
     close(index);
   }
+  return overlaps;
 }
 
 }  // namespace
@@ -116,6 +121,22 @@ std::vector<HostIndex> HostEvents::children_of(HostIndex event) const {
   return children;
 }
 
+HostEvents HostEvents::only(const std::vector<bool>& kept) const {
+  HostEvents part{{}, threads, first_ns, damaged_times};
+  for (HostThread& thread : part.threads) {
+    const auto begin = static_cast<HostIndex>(part.events.size());
+    for (HostIndex i = thread.begin; i < thread.end; ++i) {
+      if (kept[i]) {
+        part.events.push_back(events[i]);
+      }
+    }
+    thread.begin = begin;
+    thread.end = static_cast<HostIndex>(part.events.size());
+    nest(std::span(part.events).subspan(begin), begin);
+  }
+  return part;
+}
+
 const HostThread* HostEvents::find_thread(std::int64_t pid, std::int64_t tid) const {
   const auto found = std::ranges::find_if(threads, [pid, tid](const HostThread& thread) {
     return thread.pid == pid && thread.tid == tid;
@@ -146,6 +167,7 @@ HostEvents host_events(const Profile& profile, NameTable& names) {
     if (is_host_event(event)) {
       HostThread& thread = host.threads[finder.find(host.threads, event)];
       const std::int64_t start_ns = host.relative(event.ts_ns);
+      host.damaged_times += event.dur_ns < 0 ? 1U : 0U;
       host.events[thread.end++] = {start_ns,
                                    start_ns + std::clamp<std::int64_t>(event.dur_ns, 0, kLatestNs),
                                    static_cast<std::uint32_t>(i),
@@ -159,7 +181,7 @@ HostEvents host_events(const Profile& profile, NameTable& names) {
     const std::span<HostEvent> events =
         std::span(host.events).subspan(thread.begin, thread.end - thread.begin);
     sort_thread(events, profile);
-    nest(events, thread.begin);
+    host.damaged_times += nest(events, thread.begin);
   }
   return host;
 }

@@ -7,7 +7,7 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
 #include "generator/link/host.h"
-#include "profiled_steps.h"
+#include "generator/link/profiled_steps.h"
 
 namespace understudy::generator {
 

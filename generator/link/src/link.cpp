@@ -328,9 +328,9 @@ class Linker {
     }
     samples.host.push_back(std::max<std::int64_t>(host_ns(event), 0));
     samples.self.push_back(std::max<std::int64_t>(host_ns(event) - children_ns_[event], 0));
-    if (!launched_.empty() && launched_[event].is_cut_off && !samples.takes_cut_off) {
-      result_.losses.add(Loss::kCutOffSamples);
-    } else if (!launched_.empty()) {
+    const bool is_cut_off = !launched_.empty() && launched_[event].is_cut_off;
+    result_.losses.add(Loss::kCutOffSamples, is_cut_off ? 1 : 0);
+    if (!launched_.empty() && (!is_cut_off || samples.takes_cut_off)) {
       samples.device.push_back(launched_[event].device_ns);
       samples.launches.push_back(static_cast<std::int64_t>(launched_[event].count));
       if (!samples.stream) {

@@ -1,4 +1,4 @@
-#include "profiled_steps.h"
+#include "generator/link/profiled_steps.h"
 
 #include <algorithm>
 #include <limits>

@@ -11,6 +11,7 @@
 
 #include "et_schema/bench/program_text.h"
 #include "generator/lowering/arguments.h"
+#include "recorded_call.h"
 
 namespace understudy::generator {
 namespace {
@@ -87,9 +88,9 @@ class AskedCalls {
   }
 
   SlotId slot(const Tensor& tensor) {
-    std::string layout =
-        fmt::format("{} {} {} {}", to_string(tensor.dtype), to_string(tensor.device),
-                    fmt::join(tensor.sizes, ","), fmt::join(tensor.strides, ","));
+    std::string layout = fmt::format("{} {} {} {} {}", to_string(tensor.dtype),
+                                     to_string(tensor.device), fmt::join(tensor.sizes, ","),
+                                     fmt::join(tensor.strides, ","), tensor.has_strides);
     et_schema::Program& program = asked_.program;
     const auto [known, is_new] =
         slots_.emplace(std::move(layout), static_cast<SlotId>(program.slots.size()));
@@ -99,7 +100,8 @@ class AskedCalls {
       added.dtype = tensor.dtype;
       added.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
       added.strides.assign(tensor.strides.begin(), tensor.strides.end());
-      if (added.strides.size() != added.sizes.size()) {  // not recorded: taken for row-major
+      added.sparse = is_sparse(tensor);
+      if (!tensor.has_strides) {  // taken for row-major
         std::ignore = et_schema::contiguous_strides(added.sizes, added.strides);
       }
       program.storages.push_back({.device = tensor.device});

@@ -7,6 +7,7 @@
 
 #include "communication.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "left_out.h"
@@ -21,9 +22,16 @@ using et_schema::Profile;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-bool has_same_types(const KinetoEvent& a, const KinetoEvent& b) {
-  return std::ranges::equal(a.arguments, b.arguments, {}, &KinetoArgument::type,
-                            &KinetoArgument::type);
+/// Whether the arguments are the same but for the element types of tensors. Overloads that call
+/// each other differ in more.
+bool is_cast(const KinetoEvent& from, const KinetoEvent& to) {
+  const auto is_same_kind = [](const KinetoArgument& a, const KinetoArgument& b) {
+    return a.type == b.type ||
+           (et_schema::dtype_from_cpp_name(a.type) && et_schema::dtype_from_cpp_name(b.type));
+  };
+  const auto types = &KinetoArgument::type;
+  return std::ranges::equal(from.arguments, to.arguments, is_same_kind) &&
+         !std::ranges::equal(from.arguments, to.arguments, {}, types, types);
 }
 
 std::vector<TensorRole> roles_of(const RecordedCall& call) {
@@ -44,15 +52,19 @@ std::vector<TensorRole> roles_of(const RecordedCall& call) {
 }
 
 /// The results of an operator that returns what it writes: "Tensor(a!) self" and "-> Tensor(a!)".
+/// Nothing where that may get another layout: t_, resize_, and what is empty before "out" is
+/// written.
 std::optional<CallResults> written_results(const Call& call) {
   const std::string_view returns = et_schema::returns_of(call.recorded.schema);
-  if (!returns.starts_with("Tensor(") || returns.find('!') == std::string_view::npos ||
+  const std::string_view op = et_schema::operator_name(call.recorded.schema);
+  if (et_schema::operator_facts(op).shows || op.starts_with("aten::resize_") ||
+      !returns.starts_with("Tensor(") || returns.find('!') == std::string_view::npos ||
       returns.find('[') != std::string_view::npos) {
     return {};
   }
   CallResults results;
   for (std::size_t i = 0; i < call.recorded.tensors.size(); ++i) {
-    if (call.role_of[i].is_written) {
+    if (call.role_of[i].is_written && call.recorded.tensors[i]->numel > 0) {
       const et_schema::Tensor& written = *call.recorded.tensors[i];
       ResultTensor& result = results.tensors.emplace_back();
       result.dtype = written.dtype;
@@ -173,7 +185,7 @@ class CallsReader {
         host_(host),
         losses_(losses),
         arena_(arena),
-        reader_(arena, losses, ranks_of(profile)),
+        reader_(arena, losses, ranks_of(profile), tells_strides(profile)),
         left_out_(profile, host, device) {
     for (const et_schema::KinetoComm& comm : profile.host_comms) {
       comms_.emplace(comm.event, &comm);
@@ -264,6 +276,17 @@ class CallsReader {
                                                  : 0;
   }
 
+  /// Profiles of PyTorch before 2.2 have none.
+  [[nodiscard]] static bool tells_strides(const Profile& profile) {
+    return std::ranges::any_of(profile.events, [](const KinetoEvent& event) {
+      return std::ranges::any_of(event.arguments, [](const KinetoArgument& argument) {
+        return std::ranges::any_of(argument.layouts, [](const et_schema::KinetoLayout& layout) {
+          return !layout.strides.empty();
+        });
+      });
+    });
+  }
+
   [[nodiscard]] static std::int64_t ranks_of(const Profile& profile) {
     constexpr std::int64_t kMost = 65536;
     return profile.distributed ? std::clamp<std::int64_t>(profile.distributed->world_size, 1, kMost)
@@ -281,7 +304,7 @@ class CallsReader {
     const HostIndex parent = host_.events[i].parent;
     if (parent == kNoEvent || calls_[parent].recorded.schema.empty() ||
         host_.events[i].name != host_.events[parent].name ||
-        has_same_types(event_of(i), event_of(parent))) {
+        !is_cast(event_of(parent), event_of(i))) {
       return;
     }
     open_call(calls_[parent]);
@@ -300,7 +323,8 @@ class CallsReader {
 
 /// What the last child with tensors results in, of an operator that returns one tensor.
 bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& call) {
-  if (et_schema::returns_of(call.recorded.schema) != "Tensor") {
+  if (et_schema::returns_of(call.recorded.schema) != "Tensor" ||
+      call.told.why_not == et_schema::kNestedResult) {
     return false;
   }
   const ResultTensor* last = nullptr;

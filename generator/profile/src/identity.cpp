@@ -5,6 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "et_schema/model/operator_facts.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -50,6 +52,18 @@ enum class InNode : std::uint8_t {
   kSavedAndRead
 };
 
+/// Whether the argument's integers add up to something, as offsets and lengths do: what operators
+/// note beside their results for their backward pass does not.
+bool adds_up(std::string_view op, std::string_view argument) {
+  using et_schema::Meaning;
+  constexpr std::array<Meaning, 7> kAddUp = {
+      Meaning::kMonotone,        Meaning::kOffsets,       Meaning::kEnds,      Meaning::kLengths,
+      Meaning::kLengthsOfResult, Meaning::kSortedLengths, Meaning::kBatchSizes};
+  const et_schema::ArgumentFacts& facts = et_schema::operator_facts(op).arguments;
+  const auto* const fact = std::ranges::find(facts, argument, &et_schema::ArgumentFact::name);
+  return fact != facts.end() && std::ranges::find(kAddUp, fact->meaning) != kAddUp.end();
+}
+
 }  // namespace
 
 bool is_parameter_name(std::string_view argument) {
@@ -59,13 +73,19 @@ bool is_parameter_name(std::string_view argument) {
   return std::ranges::find(kNames, argument) != kNames.end();
 }
 
+/// Memory that resize_ gave to what an opened operator wrote: for its readers, nothing did.
+bool Identity::is_unwritten(const SeenTensor& tensor) const {
+  return tensor.maker != kNoEvent && tensor.written_by.empty() &&
+         calls_[tensor.maker].recorded.schema.starts_with("aten::resize_");
+}
+
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
   return (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
          std::ranges::equal(wanted.sizes, tensor.sizes) &&
-         (wanted.strides.size() != wanted.sizes.size() ||
-          std::ranges::equal(wanted.strides, tensor.strides)) &&
-         tensors_.storage_of(index).freed_ns > wanted.begin_ns;
+         (!wanted.has_strides || std::ranges::equal(wanted.strides, tensor.strides)) &&
+         tensors_.storage_of(index).freed_ns > wanted.begin_ns &&
+         (wanted.is_written || !is_unwritten(tensor));
 }
 
 Identity::Choice Identity::find(const Wanted& wanted, Frames frames, Taken taken) const {
@@ -131,9 +151,15 @@ Identity::Choice Identity::find_in_operator(const Wanted& wanted, Frames frames,
   const auto around = std::find_if(frames.rbegin(), frames.rend(),
                                    [](const Frame& frame) { return frame.is_operator; });
   Best<std::tuple<bool, int, std::int64_t>> best;
+  // A call writes no other view of what it reads.
+  const auto is_view_of_taken = [&](SeenIndex index) {
+    return std::ranges::any_of(taken, [&](SeenIndex other) {
+      return other != index && tensors_[other].storage == tensors_[index].storage;
+    });
+  };
   const auto offer = [&](std::span<const SeenIndex> list, int rank, bool newest) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (can_be(wanted, list[i])) {
+      if (can_be(wanted, list[i]) && !(wanted.is_written && is_view_of_taken(list[i]))) {
         const bool is_read = tensors_[list[i]].used > around->begun;
         const auto place = static_cast<std::int64_t>(i);
         best.offer(list[i],
@@ -290,6 +316,7 @@ Identity::Choice Identity::find_in_step(const Wanted& wanted, Frames frames, Tak
 
 Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const {
   const bool is_parameter = is_parameter_name(wanted.argument);
+  const bool is_structure = adds_up(wanted.op, wanted.argument);
   Best<std::tuple<bool, int, std::int64_t, std::int64_t>> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
     const SeenTensor& tensor = tensors_[index];
@@ -309,7 +336,7 @@ Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const
     const bool is_another = (is_parameter && is_old && !is_promised) || is_counter;
     // What an operator returns for its own node alone, as statistics, has no other reader.
     const bool is_its_makers = tensor.place > 0 && autograd_.frees(tensor.maker, storage.freed_ns);
-    if (!is_freed_by_it && (is_another || is_its_makers)) {
+    if ((!is_freed_by_it && (is_another || is_its_makers)) || (is_structure && tensor.place > 0)) {
       continue;
     }
     const int grade = is_freed_by_it              ? 0

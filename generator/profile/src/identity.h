@@ -51,6 +51,7 @@ struct Wanted {
   std::int64_t begin_ns = 0;   ///< of the call
   std::span<const std::int64_t> sizes;
   std::span<const std::int64_t> strides;
+  bool has_strides = false;                               ///< false: any
   et_schema::DType dtype = et_schema::DType::kUndefined;  ///< kUndefined: any
   std::string_view argument;                              ///< its name in the schema
   bool is_written = false;
@@ -84,6 +85,8 @@ class Identity {
     SeenIndex tensor = kNotSeen;  ///< kNotSeen: none
     Told told = Told::kExternal;
   };
+  /// Whether the tensor has the layout and lives at this time.
+  [[nodiscard]] bool can_be(const Wanted& wanted, SeenIndex index) const;
   /// `taken` are the tensors of the call's arguments before this one.
   [[nodiscard]] Choice find(const Wanted& wanted, std::span<const Frame> frames,
                             std::span<const SeenIndex> taken) const;
@@ -92,7 +95,7 @@ class Identity {
   using Frames = std::span<const Frame>;
   using Taken = std::span<const SeenIndex>;
 
-  [[nodiscard]] bool can_be(const Wanted& wanted, SeenIndex index) const;
+  [[nodiscard]] bool is_unwritten(const SeenTensor& tensor) const;
   [[nodiscard]] Choice find_gradient(const Wanted& wanted, Frames frames, Taken taken) const;
   [[nodiscard]] Choice find_kept(const Wanted& wanted) const;
   [[nodiscard]] Choice find_in_operator(const Wanted& wanted, Frames frames, Taken taken) const;

@@ -69,6 +69,7 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
                       host_.events[call.event].start_ns,
                       tensor.sizes,
                       tensor.strides,
+                      tensor.has_strides,
                       argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
                       argument.name,
                       argument.is_written};
@@ -76,15 +77,16 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
     return given;
   }
   Identity::Choice choice{operand.tensor, Told::kInferred};
-  const bool is_of_other_sizes = operand.kind == OptimizerStep::Kind::kKnown &&
-                                 !std::ranges::equal(tensors_[operand.tensor].sizes, tensor.sizes);
-  if (operand.kind == OptimizerStep::Kind::kOther || is_of_other_sizes) {
+  const bool is_another =
+      operand.kind == OptimizerStep::Kind::kKnown && !identity_.can_be(wanted, operand.tensor);
+  if (operand.kind == OptimizerStep::Kind::kOther || is_another) {
     choice = identity_.find(wanted, open, taken);
   }
   const bool is_index = call.recorded.schema.find("Tensor?[] indices") != std::string_view::npos &&
                         argument.name == "indices";
-  if (is_index && choice.told == Told::kInferred) {
-    choice.tensor = kNotSeen;  // a wrong one could point outside of what it indexes
+  // A wrong index could point outside of what it indexes.
+  if ((is_index && choice.told == Told::kInferred) || is_number(call, tensor)) {
+    choice.tensor = kNotSeen;
   }
   if (choice.tensor == kNotSeen) {
     choice.tensor = add_external(tensor, open);
@@ -92,6 +94,18 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
     losses_.add(Loss::kInferredTensors);
   }
   return choice.tensor;
+}
+
+/// Whether the results' types are those of a Python number instead of this tensor, which would
+/// decide them: a double without dimensions beside others that have none, or hold integers.
+bool InputTensors::is_number(const Call& call, const Tensor& tensor) {
+  const bool is_double = tensor.dtype == et_schema::DType::kFloat64 ||
+                         tensor.dtype == et_schema::DType::kComplexFloat64;
+  return is_double && tensor.sizes.empty() && !call.told.tensors.empty() &&
+         call.told.tensors[0].dtype != tensor.dtype && call.told.tensors[0].storage_of < 0 &&
+         std::ranges::none_of(call.recorded.tensors, [](const Tensor* other) {
+           return !other->sizes.empty() && !et_schema::is_integral(other->dtype);
+         });
 }
 
 /// The tensors of a list have one element type: that of those which operators made. What is older

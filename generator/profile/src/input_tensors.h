@@ -50,6 +50,7 @@ class InputTensors {
                                           std::span<const Frame> open) const;
   [[nodiscard]] SeenIndex add_external(const et_schema::Tensor& tensor,
                                        std::span<const Frame> open);
+  [[nodiscard]] static bool is_number(const Call& call, const et_schema::Tensor& tensor);
   void order_arguments(const Call& call, std::vector<SeenIndex>& found) const;
   void type_lists(const Call& call, std::span<const SeenIndex> found);
 

@@ -73,12 +73,13 @@ int fit(const SchemaType& parameter, const KinetoArgument& argument, const LeftO
   const bool is_bool = argument.value == "True" || argument.value == "False";
   switch (told_by(argument)) {
     case ToldAs::kNothing:
-      // A list of tensors that lists.h did not find is not told.
+      // A list that lists.h did not find, a nested tensor, or an undefined one: what it is, is not
+      // told.
       return parameter.is_optional                              ? 2
              : parameter.has_optional_items && left_out.indices ? 2
              : parameter.has_lists                              ? 1
-             : base == "Tensor" && parameter.is_list            ? 0
-             : base == "Tensor" || is_untold(base)              ? 1
+             : base == "Tensor"                                 ? 0
+             : is_untold(base)                                  ? 1
              : parameter.is_list                                ? 1
                                                                 : 0;
     case ToldAs::kTensor:
@@ -164,24 +165,28 @@ std::optional<Value> numbers_of(std::string_view base, std::string_view text, Ar
   return Value::of_items(ValueKind::kList, arena.copy<Value>(numbers));
 }
 
-/// Whether a tensor has a negative size, or more elements than can be counted.
+/// Whether a tensor has a negative size or stride, or more elements than can be counted.
 bool is_damaged(const KinetoArgument& argument) {
   return std::ranges::any_of(argument.layouts, [](const KinetoLayout& layout) {
     std::int64_t elements = 1;
-    return std::ranges::any_of(layout.sizes, [&elements](std::int64_t size) {
-      return size < 0 || __builtin_mul_overflow(elements, size, &elements);
-    });
+    return std::ranges::any_of(layout.sizes,
+                               [&elements](std::int64_t size) {
+                                 return size < 0 ||
+                                        __builtin_mul_overflow(elements, size, &elements);
+                               }) ||
+           std::ranges::any_of(layout.strides, [](std::int64_t stride) { return stride < 0; });
   });
 }
 
 /// Reads the arguments of one call.
 class Arguments {
  public:
-  Arguments(Arena& arena, et_schema::Losses& losses, std::int64_t world_size,
+  Arguments(Arena& arena, et_schema::Losses& losses, std::int64_t world_size, bool tells_strides,
             const et_schema::KinetoEvent& event, const LeftOut& left_out, RecordedCall& call)
       : arena_(arena),
         losses_(losses),
         world_size_(world_size),
+        tells_strides_(tells_strides),
         event_(event),
         left_out_(left_out),
         has_text_(left_out.has_text),
@@ -287,12 +292,12 @@ class Arguments {
           size < 0 || __builtin_mul_overflow(tensor->numel, size, &tensor->numel);
       tensor->numel = is_too_large ? 0 : tensor->numel;
     }
-    tensor->has_strides = layout.strides.size() == layout.sizes.size();
-    if (tensor->has_strides) {
+    const bool is_told = layout.strides.size() == layout.sizes.size();
+    tensor->has_strides = is_told || (tells_strides_ && layout.strides.empty());
+    if (is_told) {
       tensor->strides = arena_.copy(layout.strides);
-    } else {
-      losses_.add(Loss::kAssumedLayouts);
     }
+    losses_.add(Loss::kAssumedLayouts, tensor->has_strides ? 0 : 1);
     call_.tensors.push_back(tensor);
     return tensor;
   }
@@ -300,6 +305,7 @@ class Arguments {
   Arena& arena_;
   et_schema::Losses& losses_;
   std::int64_t world_size_;
+  bool tells_strides_;
   const et_schema::KinetoEvent& event_;
   const LeftOut& left_out_;
   bool has_text_;
@@ -333,7 +339,7 @@ RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut
       call.arguments = std::move(parameters);
     }
   }
-  Arguments arguments(arena_, losses_, world_size_, event, left_out, call);
+  Arguments arguments(arena_, losses_, world_size_, tells_strides_, event, left_out, call);
   call.inputs = arena_.array<Value>(event.arguments.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const SchemaArgument* parameter = call.schema.empty() ? nullptr : &call.arguments[i];

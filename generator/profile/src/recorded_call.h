@@ -32,8 +32,10 @@ struct RecordedCall {
 /// tensors like those of the other list. A call without a schema keeps its tensors.
 class CallReader {
  public:
-  CallReader(et_schema::Arena arena, et_schema::Losses& losses, std::int64_t world_size)
-      : arena_(arena), losses_(losses), world_size_(world_size) {}
+  /// `tells_strides`: the profile does, so that a tensor without any is sparse.
+  CallReader(et_schema::Arena arena, et_schema::Losses& losses, std::int64_t world_size,
+             bool tells_strides)
+      : arena_(arena), losses_(losses), world_size_(world_size), tells_strides_(tells_strides) {}
 
   [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event, const LeftOut& left_out);
 
@@ -41,6 +43,12 @@ class CallReader {
   et_schema::Arena arena_;
   et_schema::Losses& losses_;
   std::int64_t world_size_;
+  bool tells_strides_;
 };
+
+/// Whether a tensor of a call has no strides, and not because the profile tells none.
+[[nodiscard]] inline bool is_sparse(const et_schema::Tensor& tensor) {
+  return tensor.has_strides && tensor.strides.size() != tensor.sizes.size();
+}
 
 }  // namespace understudy::generator

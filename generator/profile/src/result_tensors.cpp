@@ -32,8 +32,10 @@ std::vector<SeenIndex> ResultTensors::find(const Call& call, const Frame& frame,
 SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::size_t number,
                                   std::span<const SeenIndex> taken) {
   const ResultTensor& result = call.told.tensors[number];
-  if (result.same_as >= 0) {
-    const SeenIndex same = frame.inputs[static_cast<std::size_t>(result.same_as)];
+  const SeenIndex same =
+      result.same_as >= 0 ? frame.inputs[static_cast<std::size_t>(result.same_as)] : kNotSeen;
+  if (same != kNotSeen && std::ranges::equal(tensors_[same].sizes, result.sizes) &&
+      std::ranges::equal(tensors_[same].strides, result.strides)) {
     SeenTensor& written = tensors_[same];
     if (!frame.is_backward && !tensors_.storage(written.storage).is_external) {
       written.born = moment_;  // what it holds is new, and nobody has read it
@@ -78,7 +80,11 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
     seen.storage = tensors_.add_storage(storage);
   } else {
     SeenStorage& storage = tensors_.storage(seen.storage);
+    const bool was_empty = storage.bytes == 0;
     storage.bytes = std::max(storage.bytes, bytes);
+    if (was_empty) {
+      claim(call, number, storage);  // out=, which had no elements, was given memory
+    }
   }
   return tensors_.add(seen);
 }
@@ -105,11 +111,13 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
     const SeenIndex index = frame.made[i];
     const SeenTensor& made = tensors_[index];
     const SeenStorage& storage = tensors_.storage(made.storage);
-    const bool is_it = std::ranges::equal(made.sizes, result.sizes) && made.dtype == result.dtype &&
-                       std::ranges::find(taken, index) == taken.end() &&
-                       (is_view ? made.storage == result.storage && made.offset == result.offset &&
-                                      std::ranges::equal(made.strides, result.strides)
-                                : !is_input(frame, made.storage) && storage.freed_ns >= end_ns);
+    const bool is_it =
+        std::ranges::equal(made.sizes, result.sizes) && made.dtype == result.dtype &&
+        !contains(taken, index) &&
+        (is_view ? made.storage == result.storage && made.offset == result.offset &&
+                       std::ranges::equal(made.strides, result.strides)
+                 : !is_one_of(frame.inputs, made.storage) && !is_one_of(taken, made.storage) &&
+                       storage.freed_ns >= end_ns);
     const int likeness = (std::ranges::equal(made.strides, result.strides) ? 2 : 0) +
                          (made.place == result.place ? 1 : 0);
     // The newest are the last results.
@@ -120,12 +128,27 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
       best_likeness = likeness;
     }
   }
-  return best;
+  return best != kNotSeen || result.sizes.size() != 1 || result.sizes[0] != 0
+             ? best
+             : find_workspace(frame, result.dtype, end_ns, taken);
 }
 
-bool ResultTensors::is_input(const Frame& frame, StorageIndex storage) const {
-  return std::ranges::any_of(frame.inputs,
-                             [&](SeenIndex input) { return tensors_[input].storage == storage; });
+/// What a library keeps for the backward pass has a size that it alone knows: none was told. It is
+/// the last of what the call's children made of that type, if nothing else is.
+SeenIndex ResultTensors::find_workspace(const Frame& frame, et_schema::DType dtype,
+                                        std::int64_t end_ns, std::span<const SeenIndex> taken) {
+  const auto found = std::find_if(frame.made.rbegin(), frame.made.rend(), [&](SeenIndex index) {
+    const SeenTensor& made = tensors_[index];
+    return made.dtype == dtype && made.sizes.size() == 1 && !contains(taken, index) &&
+           tensors_.storage(made.storage).freed_ns >= end_ns &&
+           !is_one_of(frame.inputs, made.storage) && !is_one_of(taken, made.storage);
+  });
+  return found == frame.made.rend() ? kNotSeen : *found;
+}
+
+bool ResultTensors::is_one_of(std::span<const SeenIndex> list, StorageIndex storage) const {
+  return std::ranges::any_of(list,
+                             [&](SeenIndex index) { return tensors_[index].storage == storage; });
 }
 
 }  // namespace understudy::generator

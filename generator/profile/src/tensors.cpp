@@ -63,7 +63,8 @@ std::optional<Allocations::Found> Allocations::claim(std::int64_t begin_ns, std:
        at != begin && later >= 0;) {
     --at;
     const std::int64_t more = at->bytes - bytes;
-    const bool fits = more >= 0 && (more < kRounding || (bytes > kUnsplit && more <= kUnsplit));
+    const std::int64_t most = at->on_cpu ? 0 : bytes > kUnsplit ? kUnsplit : kRounding - 1;
+    const bool fits = more >= 0 && more <= most;
     if (fits && !at->is_claimed && at->freed_ns >= end_ns && bytes > 0) {
       best = &*at;
       --later;

@@ -1,15 +1,18 @@
 #include "generator/profile/trace_of_profile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <set>
+#include <string>
 #include <vector>
 
 #include "calls.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
+#include "generator/link/profiled_steps.h"
 #include "lists.h"
 #include "nodes.h"
 #include "walk.h"
@@ -24,11 +27,12 @@ using et_schema::Trace;
 
 /// Gives events ids of their own where they have none, or several the same.
 void number_events(Profile& profile, const HostEvents& host) {
-  std::set<std::int64_t> ids;
+  std::vector<std::int64_t> ids;
   for (const HostEvent& event : host.events) {
-    ids.insert(profile.events[event.source].rf_id);
+    ids.push_back(profile.events[event.source].rf_id);
   }
-  if (ids.size() == host.events.size() && *ids.begin() > 0) {
+  std::ranges::sort(ids);
+  if (ids.front() > 0 && std::ranges::adjacent_find(ids) == ids.end()) {
     return;
   }
   std::int64_t next = 0;
@@ -37,12 +41,61 @@ void number_events(Profile& profile, const HostEvents& host) {
   }
 }
 
+/// Their events on devices are told apart by numbers that each process counts for itself.
+void refuse_several_processes(const Profile& profile, const HostEvents& host) {
+  std::map<std::int64_t, std::size_t> operators;
+  for (const HostThread& thread : host.threads) {
+    for (HostIndex i = thread.begin; i < thread.end; ++i) {
+      operators[thread.pid] += host.events[i].is_operator ? 1U : 0U;
+    }
+  }
+  std::erase_if(operators, [](const auto& process) { return process.second == 0; });
+  if (operators.size() < 2) {
+    return;
+  }
+  std::vector<std::string> counts;
+  for (const auto& [pid, count] : operators) {
+    counts.push_back(fmt::format("{} of {}", count, pid));
+  }
+  throw et_schema::bad_input(
+      "a profile of several processes",
+      {.file = profile.file,
+       .field = "pid",
+       .expected = "the operators of one process",
+       .got = fmt::format("{}", fmt::join(counts, ", ")),
+       .hint = "give the profile that each process wrote, as a file of its own for each rank"});
+}
+
+std::uint64_t operators_in(const HostEvents& host) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(host.events, &HostEvent::is_operator));
+}
+
+HostEvents events_of_step(const Profile& profile, HostEvents host, std::string_view step) {
+  const std::vector<StepSpan> steps = marked_steps(profile, host);
+  if (step == "all" || steps.size() < 2) {
+    return host;
+  }
+  const auto chosen = std::ranges::find_if(steps, [&](const StepSpan& span) {
+    return step.empty() ||
+           profile.events[host.events[span.mark].source].name.ends_with(fmt::format("#{}", step));
+  });
+  std::vector<bool> kept(host.events.size());
+  for (const StepSpan& span : steps) {
+    kept[span.mark] = true;
+  }
+  for (HostIndex i = 0; chosen != steps.end() && i < host.events.size(); ++i) {
+    kept[i] = kept[i] || (host.events[i].start_ns >= chosen->begin_ns &&
+                          host.events[i].start_ns < chosen->end_ns);
+  }
+  return host.only(kept);
+}
+
 }  // namespace
 
-Trace trace_of_profile(Profile& profile, const AskResults& ask) {
+Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view step) {
   NameTable names;
-  const HostEvents host = host_events(profile, names);
-  if (std::ranges::none_of(host.events, &HostEvent::is_operator)) {
+  const HostEvents all = host_events(profile, names);
+  if (operators_in(all) == 0) {
     throw et_schema::bad_input(
         "a profile without operators",
         {.file = profile.file,
@@ -52,14 +105,18 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask) {
          .hint = "profile with ProfilerActivity.CPU too; inspect --device-time shows what this "
                  "profile tells of its kernels"});
   }
+  refuse_several_processes(profile, all);
+  number_events(profile, all);
+  const HostEvents host = events_of_step(profile, all, step);
   const DeviceEvents device = link_device_events(profile, host);
-  number_events(profile, host);
   Trace trace;
   trace.file = profile.file;
   trace.schema = fmt::format("kineto {}", profile.schema_version);
   trace.content_hash = profile.content_hash;
   trace.content_bytes = profile.content_bytes;
   trace.losses = profile.losses;
+  trace.losses.add(et_schema::Loss::kDamagedTimes, host.damaged_times);
+  trace.losses.add(et_schema::Loss::kNodesOutsideStep, operators_in(all) - operators_in(host));
   trace.arena = std::make_unique<std::pmr::monotonic_buffer_resource>();
   if (profile.distributed) {
     trace.rank = static_cast<int>(profile.distributed->rank);

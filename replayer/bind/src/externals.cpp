@@ -376,10 +376,6 @@ at::Tensor Externals::make_given(SlotId slot) const {
   if (layout.dtype == et_schema::DType::kUndefined) {
     return {};
   }
-  if (layout.sparse) {
-    const auto options = c10::TensorOptions().device(device).dtype(to_scalar_type(layout.dtype));
-    return at::sparse_coo_tensor(layout.sizes, options.layout(at::kSparse));
-  }
   return make_tensor(layout, device);
 }
 

@@ -69,6 +69,10 @@ at::Tensor view_storage(const c10::Storage& storage, const Slot& layout, std::in
 
 at::Tensor make_tensor(const Slot& layout, c10::Device device) {
   const at::ScalarType dtype = to_scalar_type(layout.dtype);
+  if (layout.sparse) {
+    return at::empty(layout.sizes,
+                     c10::TensorOptions().device(device).dtype(dtype).layout(at::kSparse));
+  }
   if (!c10::isQIntType(dtype)) {
     return at::empty_strided(layout.sizes, layout.strides,
                              c10::TensorOptions().device(device).dtype(dtype));

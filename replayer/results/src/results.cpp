@@ -172,6 +172,7 @@ ResultTensor describe_result(const at::Tensor& tensor, std::span<const at::Tenso
   if (!tensor.defined()) {
     return result;
   }
+  TORCH_CHECK(!tensor.is_nested(), et_schema::kNestedResult);
   result.dtype = static_cast<DType>(tensor.scalar_type());
   result.sizes = tensor.sizes().vec();
   if (tensor.layout() != at::kStrided) {
@@ -259,6 +260,9 @@ class Trial {
       std::optional<CallResults> mapped = mapped_results();
       return mapped ? *std::move(mapped) : unknown(found.reason);
     }
+    if (takes_sparse_apart()) {
+      return unknown(kOnContent);
+    }
     const c10::OperatorHandle& handle = found.match->handle;
     et_schema::refuse_operator(c10::toString(handle.schema()), instruction_, {});
     set_recorded_on_cpu(!inputs_.was_on_accelerator());
@@ -281,6 +285,14 @@ class Trial {
   }
 
  private:
+  /// How many elements it has is not known.
+  bool takes_sparse_apart() const {
+    return et_schema::operator_facts(instruction_.name).part != et_schema::SparsePart::kNone &&
+           std::ranges::any_of(inputs_.all(), [](const at::Tensor& tensor) {
+             return tensor.defined() && tensor.layout() != at::kStrided;
+           });
+  }
+
   /// Of another library's operator, by the operator map.
   std::optional<CallResults> mapped_results() {
     const std::string text = schema_text(program_, instruction_);

@@ -16,10 +16,12 @@
 namespace understudy::et_schema {
 namespace {
 
-[[noreturn]] void fail(std::string summary, std::string expected, std::string got) {
-  throw bad_input(
-      std::move(summary),
-      {.field = "the top level", .expected = std::move(expected), .got = std::move(got)});
+[[noreturn]] void fail(std::string summary, std::string expected, std::string got,
+                       std::string hint = {}) {
+  throw bad_input(std::move(summary), {.field = "the top level",
+                                       .expected = std::move(expected),
+                                       .got = std::move(got),
+                                       .hint = std::move(hint)});
 }
 
 /// Longer damaged objects are refused: real ones have at most some hundred kilobytes, and the
@@ -218,7 +220,8 @@ std::string_view JsonCursor::skip_value() {
 void JsonCursor::refuse_rest() {
   position_ = skip_space(json_, position_);
   if (position_ < json_.size()) {
-    fail("text after the end", "nothing after the last \"}\"", quote(rest()));
+    fail("text after the end", "nothing after the last \"}\"", quote(rest()),
+         "where the file holds several, one after the other, give each as a file of its own");
   }
 }
 

@@ -31,6 +31,12 @@ class ProfileText {
         events_.empty() ? "" : ",\n", name, tid, start_us, duration_us, arguments);
     return *this;
   }
+  ProfileText& mark(const std::string& name, int start_us, int duration_us) {
+    events_ += fmt::format(
+        R"({}{{"ph":"X","cat":"user_annotation","name":"{}","pid":1,"tid":1,"ts":{},"dur":{}}})",
+        events_.empty() ? "" : ",\n", name, start_us, duration_us);
+    return *this;
+  }
   /// bytes < 0: a free.
   ProfileText& memory(int time_us, int address, std::int64_t bytes) {
     events_ += fmt::format(
@@ -47,6 +53,17 @@ class ProfileText {
  private:
   std::string events_;
 };
+
+/// The names of operators and marks.
+std::vector<std::string> names_in(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const Node& node : trace.nodes) {
+    if (!node.name.starts_with("[pytorch")) {
+      names.emplace_back(node.name);
+    }
+  }
+  return names;
+}
 
 /// Floats of 4 × 8 and the like.
 std::string shapes(const std::string& dims, const std::string& strides, const std::string& types,
@@ -404,6 +421,87 @@ TEST(TraceOfProfile, WithoutShapesAndDeviceTheOutermostOperatorsAreKernels) {
   EXPECT_EQ(node_of(trace, "aten::addmm").kernel_backend, "");
   EXPECT_EQ(node_of(trace, "aten::t").kernel_backend, "unknown");
   EXPECT_EQ(trace.losses[Loss::kUnshapedOperators], 3U);
+}
+
+TEST(TraceOfProfile, OneStepOfSeveralIsWalked) {
+  Profile profile = ProfileText()
+                        .mark("ProfilerStep#5", 0, 40)
+                        .op("aten::relu", 10, 10, kOne)
+                        .mark("ProfilerStep#6", 50, 40)
+                        .op("aten::tanh", 60, 10, kOne)
+                        .op("aten::neg", 75, 10, kOne)
+                        .parsed();
+  using Names = std::vector<std::string>;
+  const Trace first = trace_of_profile(profile, like_first, "");
+  EXPECT_EQ(names_in(first), (Names{"ProfilerStep#5", "aten::relu", "ProfilerStep#6"}));
+  EXPECT_EQ(first.losses[Loss::kNodesOutsideStep], 2U);
+  const Trace second = trace_of_profile(profile, like_first, "6");
+  EXPECT_EQ(names_in(second),
+            (Names{"ProfilerStep#5", "ProfilerStep#6", "aten::tanh", "aten::neg"}));
+  EXPECT_EQ(second.losses[Loss::kExternalTensors], 1U) << "of the step before it knows nothing";
+  EXPECT_EQ(names_in(trace_of_profile(profile, like_first, "7")),
+            (Names{"ProfilerStep#5", "ProfilerStep#6"}));
+}
+
+TEST(TraceOfProfile, TwoResultsAreTwoTensors) {
+  const std::string kQr = shapes("[[4,8],[]]", "[[8,1],[]]", R"(["float",""])", R"(["",""])");
+  const std::string kOut = shapes("[[4,8],[],[4,8]]", "[[8,1],[],[8,1]]",
+                                  R"(["float","Scalar","float"])", R"(["","0",""])");
+  Profile profile = ProfileText()
+                        .op("aten::linalg_qr", 0, 50, kQr)
+                        .op("aten::alias", 10, 10, kOne)
+                        .op("aten::triu", 30, 10, kOut)
+                        .parsed();
+  const auto two = [](std::span<const AskedCall> calls) {
+    std::vector<CallResults> answers = like_first(calls);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (calls[i].schema.starts_with("aten::linalg_qr(")) {
+        answers[i].tensors.push_back(answers[i].tensors.front());
+      }
+    }
+    return answers;
+  };
+  const Trace trace = trace_of_profile(profile, two);
+  const Node& qr = node_of(trace, "aten::linalg_qr");
+  EXPECT_NE(qr.outputs[0].tensor().storage_id, qr.outputs[1].tensor().storage_id);
+  const Node& triu = node_of(trace, "aten::triu");
+  EXPECT_NE(input(triu, 2).storage_id, input(triu, 0).storage_id) << "it writes not what it reads";
+}
+
+TEST(TraceOfProfile, WhatHasNoStridesIsSparse) {
+  const std::string kProduct =
+      shapes("[[4,4],[4,8]]", "[[],[8,1]]", R"(["float","float"])", R"(["",""])");
+  Profile profile = ProfileText().op("aten::_sparse_mm", 0, 10, kProduct).parsed();
+  const auto like_second = [](std::span<const AskedCall> calls) {
+    EXPECT_EQ(calls.front().inputs[0].tensor().strides.size(), 0U);
+    CallResults answer;
+    answer.tensors.push_back({et_schema::DType::kFloat32, {4, 8}, {8, 1}});
+    return std::vector<CallResults>(calls.size(), answer);
+  };
+  const Trace trace = trace_of_profile(profile, like_second);
+  const Node& product = node_of(trace, "aten::_sparse_mm");
+  EXPECT_FALSE(input(product, 0).has_storage());
+  EXPECT_TRUE(input(product, 1).has_storage());
+  EXPECT_EQ(trace.losses[Loss::kAssumedLayouts], 0U);
+}
+
+TEST(TraceOfProfile, WhatIsWrittenMayGrow) {
+  const std::string kRange =
+      shapes("[[],[],[],[0]]", "[[],[],[],[1]]", R"(["Scalar","Scalar","Scalar","float"])",
+             R"(["0","4","1",""])");
+  const std::string kVector = shapes("[[4]]", "[[1]]", R"(["float"])", R"([""])");
+  Profile profile =
+      ProfileText().op("aten::arange", 0, 20, kRange).op("aten::neg", 30, 10, kVector).parsed();
+  const auto four = [](std::span<const AskedCall> calls) {
+    std::vector<CallResults> answers = like_first(calls);
+    answers.front().tensors.front() = {et_schema::DType::kFloat32, {4}, {1}, 0, 0};
+    return answers;
+  };
+  const Trace trace = trace_of_profile(profile, four);
+  const Node& range = node_of(trace, "aten::arange");
+  EXPECT_EQ(output(range).storage_id, input(range, 3).storage_id);
+  EXPECT_EQ(output(range).numel, 4);
+  EXPECT_EQ(input(node_of(trace, "aten::neg"), 0).tensor_id, output(range).tensor_id);
 }
 
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {

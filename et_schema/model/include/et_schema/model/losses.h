@@ -34,6 +34,7 @@ enum class Loss : std::size_t {
   kAssumedArguments,   ///< texts and lists that the profile leaves out: the schema's default
   kInferredTensors,    ///< arguments that several tensors could be: the likeliest one
   kExternalTensors,    ///< arguments that no tensor of the profile could be: made before the step
+  kDamagedTimes,       ///< events that end before they begin, or overlap others of their thread
   // compiling a program
   kReusedAddresses,       ///< reads that are another tensor at a reused address
   kAliases,               ///< views made outside of the dispatcher: rebuilt with as_strided
@@ -65,6 +66,7 @@ enum class Loss : std::size_t {
   kUnknownDeviceEvents,   ///< events on a device of a category that is not known here
   kCutOffSamples,         ///< operators of a profiled step whose kernels' events are not all there
   kMissingRanks,          ///< ranks of the job that are not in the benchmark
+  kOtherSteps,            ///< ranks whose step has another name than the first one's
   kForeignRanks,          ///< ranks of another capture or job than the first one
   // reading a Chakra trace
   kDanglingEdges,      ///< dependencies on nodes that the file lacks

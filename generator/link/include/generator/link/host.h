@@ -53,6 +53,8 @@ struct HostEvents {
   std::vector<HostEvent> events;
   std::vector<HostThread> threads;
   std::int64_t first_ns = 0;  ///< the start of the first one, in the profile's time
+  /// Events that end before they begin, and those that begin in another one and end behind it.
+  std::uint64_t damaged_times = 0;
 
   /// Converts a time of the profile to one of these events: 0 to kLatestNs.
   [[nodiscard]] std::int64_t relative(std::int64_t ts_ns) const;
@@ -64,6 +66,8 @@ struct HostEvents {
                                       std::int64_t end_ns) const;
   /// What is right below the event, in order.
   [[nodiscard]] std::vector<HostIndex> children_of(HostIndex event) const;
+  /// Those that are `kept`, nested anew; all threads stay.
+  [[nodiscard]] HostEvents only(const std::vector<bool>& kept) const;
   [[nodiscard]] const HostThread* find_thread(std::int64_t pid, std::int64_t tid) const;
 };
 

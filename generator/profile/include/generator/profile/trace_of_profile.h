@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/trace.h"
 #include "generator/profile/results.h"
@@ -16,6 +18,10 @@ namespace understudy::generator {
 /// often it is right). An operator that no schema fits, or whose results nothing tells, is a label,
 /// and the operators below it are replayed in its place. Everything that was inferred or made up is
 /// counted in Trace::losses. Throws Error (bad input): a profile without operators.
-[[nodiscard]] et_schema::Trace trace_of_profile(et_schema::Profile& profile, const AskResults& ask);
+///
+/// `step` is what the trace holds of a profile that marks several steps (ProfilerStep#K): "all",
+/// one step by its K, of the others the marks alone, or the first one, if it is empty.
+[[nodiscard]] et_schema::Trace trace_of_profile(et_schema::Profile& profile, const AskResults& ask,
+                                                std::string_view step = "all");
 
 }  // namespace understudy::generator

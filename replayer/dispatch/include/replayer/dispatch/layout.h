@@ -27,7 +27,7 @@ inline constexpr double kAssumedScale = 1.0 / 64;
 [[nodiscard]] at::Tensor view_storage(const c10::Storage& storage, const et_schema::Slot& layout,
                                       std::int64_t offset);
 
-/// A tensor of its own in the slot's layout; its content is not set.
+/// A tensor of its own in the slot's layout; its content is not set. A sparse one has no elements.
 [[nodiscard]] at::Tensor make_tensor(const et_schema::Slot& layout, c10::Device device);
 
 /// Whether the slot's layout, put at `offset`, lies within `bytes`.

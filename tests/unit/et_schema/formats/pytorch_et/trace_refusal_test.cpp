@@ -167,7 +167,9 @@ TEST(TraceRefusal, TextAfterTheEnd) {
             "  file:     t.json\n"
             "  field:    the top level\n"
             "  expected: nothing after the last \"}\"\n"
-            "  got:      }");
+            "  got:      }\n"
+            "  hint:     where the file holds several, one after the other, give each as a file of "
+            "its own");
 }
 
 TEST(TraceRefusal, DamageThatIsNotTheNames) {

@@ -25,6 +25,9 @@ struct ResultTensor {
   bool operator==(const ResultTensor&) const = default;
 };
 
+/// CallResults::why_not of a nested tensor, which has no sizes.
+inline constexpr std::string_view kNestedResult = "a result is a nested tensor";
+
 /// What a call results in.
 struct CallResults {
   /// Lists one behind the other; results that are no tensors are left out.
