@@ -22,29 +22,57 @@ struct Sheet {
   const char* name;
   double memory, bandwidth, processors, l2, clock, cores;
   double float32, tf32, float64, float16, bfloat16, float8, int8;
+  const char* short_name = "";  ///< that means this one of several
 };
 
-/// The makers' data sheets.
+/// The makers' data sheets. Of an MI250X one of its two dies, which is a device of its own.
 constexpr Sheet kSheets[] = {
+    {"AMD Instinct MI210", 64, 1638, 104, 8, 1700, 64, 22600, 0, 22600, 181000, 181000, 0, 181000},
+    {"AMD Instinct MI250X", 64, 1638, 110, 8, 1700, 64, 23950, 0, 23950, 191500, 191500, 0, 191500},
     {"AMD Instinct MI300X", 192, 5300, 304, 4, 2100, 64, 163400, 653700, 81700, 1307400, 1307400,
      2614900, 2614900},
+    {"AMD Instinct MI325X", 256, 6000, 304, 4, 2100, 64, 163400, 653700, 81700, 1307400, 1307400,
+     2614900, 2614900},
+    {"AMD Instinct MI350X", 288, 8000, 256, 4, 2200, 64, 144200, 0, 72100, 2306900, 2306900,
+     4613700, 4613700},
+    {"AMD Instinct MI355X", 288, 8000, 256, 4, 2400, 64, 157300, 0, 78600, 2516600, 2516600,
+     5033200, 5033200},
+    {"NVIDIA A10", 24, 600, 72, 6, 1695, 128, 31240, 62500, 0, 125000, 125000, 0, 250000},
     {"NVIDIA A100 80GB PCIe", 80, 1935, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
      624000},
     {"NVIDIA A100-PCIE-40GB", 40, 1555, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
      624000},
     {"NVIDIA A100-SXM4-40GB", 40, 1555, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
      624000},
+    {"NVIDIA A100-SXM4-80GB", 80, 2039, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
+     624000},
+    {"NVIDIA A30", 24, 933, 56, 24, 1440, 64, 10320, 82000, 5200, 165000, 165000, 0, 330000},
+    {"NVIDIA A40", 48, 696, 84, 6, 1740, 128, 37400, 74800, 0, 149700, 149700, 0, 299300},
     {"NVIDIA B200", 180, 8000, 148, 126, 1965, 128, 75000, 1125000, 37000, 2250000, 2250000,
      4500000, 4500000},
-    {"NVIDIA H100 80GB HBM3", 80, 3430, 132, 50, 1980, 128, 66908, 494700, 34000, 989400, 989400,
+    {"NVIDIA GH200 480GB", 96, 4000, 132, 50, 1980, 128, 66900, 494700, 34000, 989400, 989400,
      1978900, 1978900},
+    {"NVIDIA GeForce RTX 3090", 24, 936, 82, 6, 1695, 128, 35580, 35600, 0, 71000, 71000, 0,
+     284000},
+    {"NVIDIA GeForce RTX 4090", 24, 1008, 128, 72, 2520, 128, 82580, 82600, 0, 165200, 165200,
+     330300, 660600},
+    {"NVIDIA H100 80GB HBM3", 80, 3430, 132, 50, 1980, 128, 66908, 494700, 34000, 989400, 989400,
+     1978900, 1978900, "H100"},
+    {"NVIDIA H100 NVL", 94, 3938, 132, 50, 1785, 128, 60300, 417700, 30100, 835500, 835500, 1671000,
+     1671000},
+    {"NVIDIA H100 PCIe", 80, 2039, 114, 50, 1755, 128, 51200, 378000, 25600, 756500, 756500,
+     1513000, 1513000},
+    {"NVIDIA H20", 96, 4000, 78, 60, 1980, 128, 44000, 74000, 1000, 148000, 148000, 296000, 296000},
     {"NVIDIA H200", 141, 4800, 132, 50, 1980, 128, 66900, 494700, 34000, 989400, 989400, 1978900,
      1978900},
     {"NVIDIA L4", 24, 300, 60, 48, 2040, 128, 31334, 60000, 0, 121000, 121000, 242000, 242000},
+    {"NVIDIA L40S", 48, 864, 142, 96, 2520, 128, 91600, 183000, 0, 362000, 362000, 733000, 733000},
     {"Tesla P100-PCIE-16GB", 16, 732, 56, 4, 1380, 64, 9519, 0, 4700, 18700, 0, 0, 0},
     {"Tesla P4", 8, 192, 40, 2, 1113, 64, 5699, 0, 0, 0, 0, 0, 22000},
     {"Tesla T4", 15, 320, 40, 4, 1590, 64, 8141, 0, 0, 65000, 0, 0, 130000},
-    {"Tesla V100-PCIE-32GB", 32, 900, 80, 6, 1370, 64, 14029, 0, 7000, 112000, 0, 0, 0},
+    {"Tesla V100-PCIE-32GB", 32, 900, 80, 6, 1370, 64, 14029, 0, 7000, 112000, 0, 0, 0, "V100"},
+    {"Tesla V100-SXM2-16GB", 16, 900, 80, 6, 1530, 64, 15700, 0, 7800, 125000, 0, 0, 0},
+    {"Tesla V100-SXM2-32GB", 32, 900, 80, 6, 1530, 64, 15700, 0, 7800, 125000, 0, 0, 0},
 };
 
 Card card_of(const Sheet& sheet) {
@@ -108,22 +136,28 @@ std::span<const Card> known_cards() {
   return kCards;
 }
 
-const Card* find_known_card(std::string_view name) {
+std::vector<const Card*> cards_like(std::string_view name) {
   const std::vector<std::string> asked = words_of(name);
-  const Card* found = nullptr;
-  for (const Card& card : known_cards()) {
+  std::vector<const Card*> found;
+  for (std::size_t i = 0; i < known_cards().size(); ++i) {
+    const Card& card = known_cards()[i];
     const std::vector<std::string> words = words_of(card.name);
-    if (card.name == name) {
-      return &card;
+    const std::vector<std::string> short_words = words_of(kSheets[i].short_name);
+    const bool is_short =
+        holds_all(asked, short_words) && holds_all({short_words.front(), "nvidia", "tesla"}, asked);
+    if (card.name == name || is_short) {
+      return {&card};
     }
     if (holds_all(words, asked) || holds_all(asked, words)) {
-      if (found != nullptr) {
-        return nullptr;
-      }
-      found = &card;
+      found.push_back(&card);
     }
   }
   return found;
+}
+
+const Card* find_known_card(std::string_view name) {
+  const std::vector<const Card*> found = cards_like(name);
+  return found.size() == 1 ? found.front() : nullptr;
 }
 
 Card card_named(const std::string& name_or_file, const std::string& flag) {
@@ -142,9 +176,13 @@ Card card_named(const std::string& name_or_file, const std::string& flag) {
     return *known;
   }
   std::vector<std::string> names;
-  std::ranges::transform(known_cards(), std::back_inserter(names), &Card::name);
+  const std::vector<const Card*> alike = cards_like(name_or_file);
+  std::ranges::transform(alike, std::back_inserter(names), &Card::name);
+  if (names.empty()) {
+    std::ranges::transform(known_cards(), std::back_inserter(names), &Card::name);
+  }
   throw et_schema::usage_error(
-      "no such card, or several",
+      alike.empty() ? "no such card" : "several such cards",
       {.field = flag,
        .expected = fmt::format("a card's JSON file, or one of: {}", fmt::join(names, ", ")),
        .got = name_or_file,

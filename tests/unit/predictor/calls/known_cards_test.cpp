@@ -15,8 +15,11 @@ TEST(KnownCards, AreFoundByWordsOfTheirNames) {
   EXPECT_EQ(name_of(find_known_card("h100")), "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(name_of(find_known_card("NVIDIA H100 80GB HBM3")), "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(name_of(find_known_card("AMD Instinct MI300X VF")), "AMD Instinct MI300X");
-  EXPECT_EQ(name_of(find_known_card("A100-SXM4")), "NVIDIA A100-SXM4-40GB");
-  EXPECT_EQ(name_of(find_known_card("A100")), "none") << "there are three";
+  EXPECT_EQ(name_of(find_known_card("NVIDIA H100")), "NVIDIA H100 80GB HBM3") << "of three";
+  EXPECT_EQ(name_of(find_known_card("H100 PCIe")), "NVIDIA H100 PCIe");
+  EXPECT_EQ(name_of(find_known_card("A100-SXM4-40GB")), "NVIDIA A100-SXM4-40GB");
+  EXPECT_EQ(name_of(find_known_card("A10")), "NVIDIA A10");
+  EXPECT_EQ(name_of(find_known_card("A100")), "none") << "there are four";
   EXPECT_EQ(name_of(find_known_card("H10")), "none");
   EXPECT_EQ(name_of(find_known_card("")), "none");
   EXPECT_EQ(name_of(find_known_card("-")), "none");
