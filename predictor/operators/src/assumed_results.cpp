@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
 #include "predictor/operators/features.h"
 #include "predictor/operators/work.h"
@@ -32,6 +33,7 @@ void add_sizes(OperatorCall& call, Sizes sizes) {
   call.outputs.push_back({compute_dtype(call), std::move(sizes)});
 }
 
+/// Of arguments that do not fit each other the largest's sizes.
 Sizes broadcast(const std::vector<TensorLayout>& inputs) {
   Sizes sizes;
   for (const TensorLayout& input : inputs) {
@@ -40,7 +42,11 @@ Sizes broadcast(const std::vector<TensorLayout>& inputs) {
     }
     const std::size_t skipped = sizes.size() - input.sizes.size();
     for (std::size_t i = 0; i < input.sizes.size(); ++i) {
-      sizes[skipped + i] = std::max(sizes[skipped + i], input.sizes[i]);
+      std::int64_t& size = sizes[skipped + i];
+      if (size != input.sizes[i] && size != 1 && input.sizes[i] != 1) {
+        return std::ranges::max(inputs, {}, element_count).sizes;
+      }
+      size = std::max(size, input.sizes[i]);
     }
   }
   return sizes;
@@ -159,7 +165,8 @@ void add_copy(OperatorCall& call) {
 }  // namespace
 
 void add_assumed_results(OperatorCall& call, const std::vector<std::vector<std::int64_t>>& lists) {
-  if (call.inputs.empty()) {
+  // A compiled kernel writes to some of its arguments.
+  if (call.inputs.empty() || et_schema::op_class(call.name) == "compiled") {
     return;
   }
   constexpr std::size_t kQueryKeyValue = 3;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/unrecorded.h"
 
 namespace understudy::predictor {
 namespace {
@@ -205,8 +206,12 @@ void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction
       continue;
     }
     et_schema::PredictedRecordedStep step;
-    step.predicted_ms = static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
-    step.recorded_ms = static_cast<double>(profile->step_ns) * kMsPerNs;
+    const std::int64_t step_ns = et_schema::recorded_step_ns(job.program(rank.rank));
+    step.recorded_ms = static_cast<double>(step_ns) * kMsPerNs;
+    // Of a step that its device ends, not its host.
+    step.predicted_ms = step_ns > profile->step_ns
+                            ? rank.iteration_ms
+                            : static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
     if (profile->unprofiled_step_ns) {
       step.unprofiled_ms = static_cast<double>(*profile->unprofiled_step_ns) * kMsPerNs;
     }

@@ -113,7 +113,7 @@ et_schema::OriginalStep original_step(const et_schema::Program& program,
     operators_ns += counts ? instruction.timing->host_ns : 0;
   }
   original.operators_ms = static_cast<double>(operators_ns) * kMilliOfNano;
-  original.step_ms = static_cast<double>(program.profile->step_ns) * kMilliOfNano;
+  original.step_ms = static_cast<double>(et_schema::recorded_step_ns(program)) * kMilliOfNano;
   if (program.profile->unprofiled_step_ns) {
     original.unprofiled_ms =
         static_cast<double>(*program.profile->unprofiled_step_ns) * kMilliOfNano;

@@ -58,6 +58,11 @@ TEST(AssumedResults, FollowFromNamesAndArguments) {
   EXPECT_EQ(result("aten::adaptive_avg_pool2d", {"float32[2,8,7,7]"}, {{1, 1}}),
             "float32[2,8,1,1]");
   EXPECT_EQ(result("aten::_foreach_add_", {"float32[4]", "float32[4]"}), "");
+  EXPECT_EQ(result("custom::gate", {"float32[2,3,4]", "float32[6,4]", "float32[2]"}),
+            "float32[2,3,4]")
+      << "sizes that do not fit";
+  EXPECT_EQ(result("triton_poi_fused_mul_silu_2", {"float32[2,3,4]", "float32[6,4]"}), "")
+      << "what it writes is among its arguments";
 }
 
 TEST(AnchoredTime, OnTheSameCardIsTheRecordedOne) {

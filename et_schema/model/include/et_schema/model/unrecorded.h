@@ -22,6 +22,11 @@ namespace understudy::et_schema {
 /// it, float32 where none does.
 [[nodiscard]] DType default_dtype(const Program& program);
 
+/// How long the recorded step took: its part on the host, or what the busiest stream of its device
+/// took, where that is more. A profile tells no end of a step that nothing synchronises. 0: no
+/// profile is linked.
+[[nodiscard]] std::int64_t recorded_step_ns(const Program& program);
+
 // What is taken for true of tensors made before the step of which a trace says too little.
 // Operators on them do not count as exact (docs/metrics.md, "Coverage").
 
