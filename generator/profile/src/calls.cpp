@@ -44,6 +44,7 @@ std::vector<TensorRole> roles_of(const RecordedCall& call) {
 }
 
 /// The results of an operator that returns what it writes: "Tensor(a!) self" and "-> Tensor(a!)".
+/// None where that is empty: `out=` may be given a size by the call.
 std::optional<CallResults> written_results(const Call& call) {
   const std::string_view returns = et_schema::returns_of(call.recorded.schema);
   if (!returns.starts_with("Tensor(") || returns.find('!') == std::string_view::npos ||
@@ -54,6 +55,9 @@ std::optional<CallResults> written_results(const Call& call) {
   for (std::size_t i = 0; i < call.recorded.tensors.size(); ++i) {
     if (call.role_of[i].is_written) {
       const et_schema::Tensor& written = *call.recorded.tensors[i];
+      if (std::ranges::find(written.sizes, 0) != written.sizes.end()) {
+        return {};
+      }
       ResultTensor& result = results.tensors.emplace_back();
       result.dtype = written.dtype;
       result.sizes.assign(written.sizes.begin(), written.sizes.end());

@@ -32,8 +32,10 @@ std::vector<SeenIndex> ResultTensors::find(const Call& call, const Frame& frame,
 SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::size_t number,
                                   std::span<const SeenIndex> taken) {
   const ResultTensor& result = call.told.tensors[number];
-  if (result.same_as >= 0) {
-    const SeenIndex same = frame.inputs[static_cast<std::size_t>(result.same_as)];
+  const SeenIndex same =
+      result.same_as < 0 ? kNotSeen : frame.inputs[static_cast<std::size_t>(result.same_as)];
+  // Memory that `out=` gave another size is seen in another layout from then on.
+  if (same != kNotSeen && std::ranges::equal(tensors_[same].sizes, result.sizes)) {
     SeenTensor& written = tensors_[same];
     if (!frame.is_backward && !tensors_.storage(written.storage).is_external) {
       written.born = moment_;  // what it holds is new, and nobody has read it

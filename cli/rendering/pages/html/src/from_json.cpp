@@ -245,6 +245,17 @@ Table losses_at(const Json& data, const std::string& at) {
   return table;
 }
 
+Table device_time_table(const nlohmann::ordered_json& data, const std::string& at,
+                        const char* fate_title) {
+  return table_at(data, {.id = "device-time-table",
+                         .caption = "Device time of the original's step by class of kernel",
+                         .columns = {{"class", CellKind::kText, "class"},
+                                     {fate_title, CellKind::kText, "fate"},
+                                     {"ms", CellKind::kFigure, "ms"},
+                                     {"share", CellKind::kShare, "share"}},
+                         .at = at});
+}
+
 void set_data(Page& page, const Json& data, std::string name, int indent) {
   page.data = data.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
   page.data_name = std::move(name);

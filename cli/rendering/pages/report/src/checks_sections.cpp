@@ -65,6 +65,10 @@ Section coverage_section(const ReportData& data) {
                                          {list.note_key, CellKind::kText, list.note_key}},
                              .at = fmt::format("/coverage/{}", list.key)}));
   }
+  if (!data.report.total.coverage.device_time.empty()) {
+    section.blocks.emplace_back(
+        device_time_table(data.json, "/coverage/device_time", "what became of it"));
+  }
   return section;
 }
 
