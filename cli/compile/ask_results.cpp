@@ -63,8 +63,9 @@ std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::
   const UnnamedFile answered;
   asked.write(et_schema::program_to_text(calls));
   std::vector<std::string> words = {program, asked.path(), answered.path()};
-  const std::vector<std::string>& maps = et_schema::operator_map().files();
-  words.insert(words.end(), maps.begin(), maps.end());
+  for (const et_schema::MapFile& map : et_schema::operator_map().files()) {
+    words.push_back(map.path);
+  }
   const fleet::ProgramEnd end = fleet::run_program({.words = std::move(words)});
   if (end.status != 0) {
     throw run_failed("the results of operators cannot be found",

@@ -67,6 +67,7 @@ Compiled compile_traces(const std::vector<std::string>& paths,
       fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
   Compiled compiled;
   compiled.bench = generator::generate(set.traces, options, links);
+  compiled.bench.op_maps = et_schema::named_op_maps(compiled.bench.programs);
   refuse_operators(compiled.bench, paths.front(), options.allowed_operators);
   if (links.empty()) {
     compiled.unlinked_profiles = std::move(set.kineto);
@@ -81,6 +82,7 @@ Compiled load_benchmark(const std::vector<std::string>& paths,
       et_schema::is_bench_file(paths.front())) {
     progress.show("reading");
     et_schema::Bench bench = et_schema::read_bench(paths.front());
+    et_schema::use_operator_maps(bench, paths.front());
     refuse_operators(bench, paths.front(), options.allowed_operators);
     return {std::move(bench), {}};
   }

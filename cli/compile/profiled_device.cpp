@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "et_schema/json_trace/sniff.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
@@ -310,6 +311,21 @@ predictor::RowsRead profiled_rows(const Profile& profile) {
     } else {
       rows.calls.push_back(row_of(call, card, std::string(et_schema::file_name(profile.file))));
     }
+  }
+  return rows;
+}
+
+nlohmann::ordered_json device_time_json(const et_schema::Bench& bench) {
+  std::vector<std::vector<et_schema::DeviceTime>> ranks;
+  for (const et_schema::Program& program : bench.programs) {
+    ranks.push_back(et_schema::device_times(program, [](const et_schema::Instruction& instruction) {
+      return std::string(kind_text(instruction));
+    }));
+  }
+  auto rows = nlohmann::ordered_json::array();
+  for (const et_schema::DeviceTime& row : sum_of(ranks)) {
+    rows.push_back(
+        {{"class", row.kernel_class}, {"fate", row.fate}, {"ms", row.ms}, {"share", row.share}});
   }
   return rows;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "et_schema/bench/bench.h"
 #include "et_schema/kineto/kineto.h"
 #include "generator/link/device_time.h"
 #include "predictor/calls/call.h"
@@ -57,6 +59,10 @@ struct ProfiledDevice {
 /// kGpuPlace. Nothing of a profile without device events; other calls are counted by what keeps
 /// them from being rows.
 [[nodiscard]] predictor::RowsRead profiled_rows(const et_schema::Profile& profile);
+
+/// The recorded device time of all ranks by class of kernel and kind of instruction, {class, fate,
+/// ms, share} (et_schema/model/device_time.h); empty where no profile with device events is linked.
+[[nodiscard]] nlohmann::ordered_json device_time_json(const et_schema::Bench& bench);
 
 /// The only profile of a file. Throws Error: bad input, if it is something else, and as above.
 [[nodiscard]] ProfiledDevice read_profiled_device(const std::string& path);

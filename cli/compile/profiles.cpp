@@ -24,9 +24,10 @@ using generator::LinkOptions;
 /// The profile of the traced step gives the times where there is no other, or where the other is of
 /// a step that took another way.
 Link link_capture(const std::vector<std::string>& paths, Trace& trace, const RankCapture& capture,
-                  const std::optional<std::string>& step) {
+                  const std::optional<std::string>& step, const Profile* graph_run) {
   LinkOptions options{
       step, capture.facts.median_step_ns(), {}, capture.facts.median_minor_faults()};
+  options.graph_run = graph_run;
   const std::optional<et_schema::ObserverCost>& cost = capture.facts.observer;
   std::optional<Profile> with_trace;
   bool is_fallback = false;
@@ -107,6 +108,20 @@ void refuse_gaps(const std::vector<Trace>& traces) {
   }
 }
 
+/// By rank; nothing in them where none are given.
+std::vector<std::optional<Profile>> read_graph_runs(const ProfileChoice& choice,
+                                                    const std::vector<Trace>& traces) {
+  std::vector<std::optional<Profile>> runs(traces.size());
+  if (!choice.graph_runs.empty()) {
+    refuse_gaps(traces);
+    et_schema::read_profiles(choice.graph_runs, static_cast<int>(traces.size()),
+                             [&runs](int rank, Profile&& profile) {
+                               runs[static_cast<std::size_t>(rank)] = std::move(profile);
+                             });
+  }
+  return runs;
+}
+
 }  // namespace
 
 JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
@@ -136,9 +151,15 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
   if (choice.none) {
     return links;
   }
+  const std::vector<std::optional<Profile>> graph_runs = read_graph_runs(choice, set.traces);
+  const auto graph_run = [&graph_runs](std::size_t rank) {
+    return graph_runs[rank] ? &*graph_runs[rank] : nullptr;
+  };
   for (std::size_t i = 0; i < job.made_of.size() && choice.files.empty(); ++i) {
     progress.show({"linking ranks", i, job.made_of.size()});
-    links.push_back(generator::link(set.traces[i], job.made_of[i], {step}));
+    LinkOptions options{step};
+    options.graph_run = graph_run(i);
+    links.push_back(generator::link(set.traces[i], job.made_of[i], options));
     links.back().memory = generator::observe_memory(set.traces[i], job.made_of[i]);
   }
   if (!links.empty()) {
@@ -153,7 +174,9 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
       generator::repair_parents(trace, profile);
       Link& link = links[static_cast<std::size_t>(rank)];
       const std::uint64_t other_regions = generator::compare_regions(trace, profile, step);
-      link = generator::link(trace, profile, {step, {}, {}});
+      LinkOptions options{step};
+      options.graph_run = graph_run(static_cast<std::size_t>(rank));
+      link = generator::link(trace, profile, options);
       link.losses.add(et_schema::Loss::kOtherRegions, other_regions);
       link.memory = generator::observe_memory(trace, profile);
     };
@@ -165,18 +188,28 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
       links.push_back(std::move(*own));
     }
   }
-  if (links.size() == set.traces.size()) {
+  if (links.size() == set.traces.size() && choice.graph_runs.empty()) {
     return links;
   }
   links.clear();
   const auto captures = et_schema::find_captures(paths, set);
   for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
     progress.show({"linking ranks", rank, set.traces.size()});
-    links.push_back(link_capture(paths, set.traces[rank], (*captures)[rank], step));
+    links.push_back(
+        link_capture(paths, set.traces[rank], (*captures)[rank], step, graph_run(rank)));
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
     links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
     links.back().profile.variables = (*captures)[rank].facts.variables;
     links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;
+  }
+  if (links.empty() && !choice.graph_runs.empty()) {
+    throw et_schema::usage_error(
+        "a graphed run says only how long the kernels of an eager step took",
+        {.file = choice.graph_runs.front(),
+         .field = "--graph-profile",
+         .expected = "traces with a profile of the eager step, or that profile alone",
+         .got = "traces without a profile",
+         .hint = "name the eager step's profile with --profile"});
   }
   return links;
 }

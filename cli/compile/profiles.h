@@ -15,6 +15,8 @@ namespace understudy::cli {
 struct ProfileChoice {
   std::vector<std::string> files;  ///< --profile
   bool none = false;               ///< --no-profile
+  /// --graph-profile: of the same steps launched as graphs, for their device times.
+  std::vector<std::string> graph_runs = {};
 };
 
 /// The traces of a job: those that were recorded or, where there are none, made of its profiles, as

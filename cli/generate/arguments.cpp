@@ -93,6 +93,7 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--allow-partial", Use::kCompile, options.partial != generator::PartialRanks::kRefused},
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
+      {"--graph-profile", Use::kCompile, !arguments.profiles.graph_runs.empty()},
       {"--kernels", Use::kCompile, !arguments.kernels.empty()},
       {"--obfuscate", Use::kChange, arguments.obfuscate},
       {"--reduce", Use::kChange, arguments.reduce.has_value()},
@@ -170,8 +171,14 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
                       "Kineto profiles that give the recorded times, one a rank (default: those of "
                       "the capture that the traces lie in)")
           ->type_name("FILE");
-  app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
-      ->excludes(profile);
+  CLI::Option* no_profile =
+      app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
+          ->excludes(profile);
+  app->add_option("--graph-profile", arguments.profiles.graph_runs,
+                  "Kineto profiles of the same steps launched as CUDA or HIP graphs, one a rank: "
+                  "device times are theirs, joined by the names of kernels in order")
+      ->type_name("FILE")
+      ->excludes(no_profile);
   CLI::Option* keep_names =
       app->add_flag("--keep-names", arguments.keep_names,
                     "Store filters and the names of custom operators in the manifest as plain text "

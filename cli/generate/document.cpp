@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/figures.h"
+#include "compile/profiled_device.h"
 #include "et_schema/model/memory_plan.h"
 #include "pages/html/from_json.h"
 
@@ -76,6 +77,9 @@ Json profile_json(const Program& program) {
   if (profile.unprofiled_step_ns) {
     json["unprofiled_step_ns"] = *profile.unprofiled_step_ns;
   }
+  if (!profile.graph_run.empty()) {
+    json["graph_run"] = profile.graph_run;
+  }
   if (profile.host_probe) {
     json["host_probe"] = {{"kind", profile.host_probe->kind}, {"us", profile.host_probe->us}};
   }
@@ -125,11 +129,15 @@ Json bench_json(const Generated& made) {
                      {"profile", profile_json(program)},
                      {"losses", program.losses.nonzero()}});
   }
-  return {{"bench", made.path.empty() ? nullptr : Json(made.path)},
-          {"bytes", made.bytes},
-          {"world_size", bench.world_size()},
-          {"recorded_world_size", bench.recorded_world_size()},
-          {"ranks", std::move(ranks)}};
+  Json document = {{"bench", made.path.empty() ? nullptr : Json(made.path)},
+                   {"bytes", made.bytes},
+                   {"world_size", bench.world_size()},
+                   {"recorded_world_size", bench.recorded_world_size()},
+                   {"ranks", std::move(ranks)}};
+  if (Json device_time = device_time_json(bench); !device_time.empty()) {
+    document["device_time"] = std::move(device_time);
+  }
+  return document;
 }
 
 Json generated_json(const Generated& made) {
@@ -201,7 +209,7 @@ Section profiles_section(const Json& document, const Bench& bench) {
   if (!is_linked) {
     return {"profiles", "Recorded times", {}};
   }
-  return {
+  Section section = {
       "profiles",
       "Recorded times",
       {table_at(document, "/ranks", "Recorded times" + whole_step_note(bench),
@@ -226,6 +234,11 @@ Section profiles_section(const Json& document, const Bench& bench) {
                 {shortened(texts("device event", "name"), kLongNameInText), summed(counts("count")),
                  summed(figures("ms", "device_ns", kMsPerNs)), texts("reason")},
                 kRowsInText)}};
+  if (document.contains("device_time")) {
+    section.blocks.insert(section.blocks.begin() + 1,
+                          pages::device_time_table(document, "/device_time", "what it is here"));
+  }
+  return section;
 }
 
 Section losses_section(const Json& document, const Bench& bench) {

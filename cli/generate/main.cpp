@@ -81,6 +81,7 @@ Taken read_or_compile(const GenerateArguments& arguments, Progress& progress) {
   progress.show("reading");
   std::string bytes = et_schema::read_file(arguments.paths[0], et_schema::process_limits());
   et_schema::Bench bench = et_schema::read_bench_bytes(bytes, arguments.paths[0]);
+  et_schema::use_operator_maps(bench, arguments.paths[0]);
   refuse_operators(bench, arguments.paths[0], arguments.options.allowed_operators);
   return {{std::move(bench), {}}, std::move(bytes)};
 }
@@ -117,6 +118,8 @@ void write_bench(const GenerateArguments& arguments, et_schema::Bench& bench, st
 std::vector<std::string> inputs_of(const GenerateArguments& arguments) {
   std::vector<std::string> inputs = arguments.paths;
   inputs.insert(inputs.end(), arguments.profiles.files.begin(), arguments.profiles.files.end());
+  inputs.insert(inputs.end(), arguments.profiles.graph_runs.begin(),
+                arguments.profiles.graph_runs.end());
   if (!arguments.sign.key_path.empty()) {
     inputs.push_back(arguments.sign.key_path);
   }

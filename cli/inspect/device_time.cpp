@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
+#include "compile/profiled_device.h"
+#include "et_schema/bench/bench.h"
 #include "et_schema/json_trace/sniff.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/file_name.h"
 #include "et_schema/support/input_files.h"
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
@@ -99,11 +104,47 @@ pages::Section profile_section(const Json& document, std::size_t place) {
                20)}};
 }
 
+pages::Section benchmark_section(const Json& document, std::size_t place) {
+  const std::string at = fmt::format("/benchmarks/{}", place);
+  pages::Section section{
+      fmt::format("benchmark-{}", place),
+      document["benchmarks"][place]["file"].get<std::string>(),
+      {facts_at(document, at, {figures("on the device", "device_ms", 1, "ms")}),
+       pages::device_time_table(document, at + "/device_time", "what it is here")}};
+  return section;
+}
+
+/// The recorded device time of a benchmark, which is that of the profile that it was linked with.
+Json benchmark_document(const std::string& path) {
+  Json rows = device_time_json(et_schema::read_bench(path));
+  if (rows.empty()) {
+    throw et_schema::usage_error(
+        "a benchmark without device times",
+        {.file = path,
+         .field = "--device-time",
+         .expected = "one whose profile shows device events",
+         .got = "none",
+         .hint = "make it anew with `generate --profile`, from a Kineto profile of a GPU"});
+  }
+  double ms = 0;
+  for (const Json& row : rows) {
+    ms += row["ms"].get<double>();
+  }
+  return {
+      {"file", et_schema::file_name(path)}, {"device_ms", ms}, {"device_time", std::move(rows)}};
+}
+
 }  // namespace
 
 pages::Page device_time_page(const std::vector<std::string>& paths) {
   Json profiles = Json::array();
+  Json benchmarks = Json::array();
   for (const std::string& path : paths) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(path, error) && et_schema::is_bench_file(path)) {
+      benchmarks.push_back(benchmark_document(path));
+      continue;
+    }
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&profiles](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
@@ -111,20 +152,27 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
           }
         });
   }
-  if (profiles.empty()) {
+  if (profiles.empty() && benchmarks.empty()) {
     throw et_schema::usage_error(
         "no profile among the inputs",
         {.file = paths.front(),
          .field = "--device-time",
-         .expected = "Kineto (chrome) traces",
+         .expected = "Kineto (chrome) traces, or benchmarks",
          .got = "none",
          .hint = "give what torch.profiler's export_chrome_trace() wrote, or a folder of them"});
   }
-  const Json document = {{"device_time", std::move(profiles)}};
+  Json document = {{"device_time", std::move(profiles)}};
+  if (!benchmarks.empty()) {
+    document["benchmarks"] = std::move(benchmarks);
+  }
   pages::Page page;
   page.title = "Where the device's time went";
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
     page.sections.push_back(profile_section(document, i));
+  }
+  for (std::size_t i = 0; document.contains("benchmarks") && i < document["benchmarks"].size();
+       ++i) {
+    page.sections.push_back(benchmark_section(document, i));
   }
   set_data(page, document, "device_time.json");
   page.footer = "Made by Understudy's inspect.";

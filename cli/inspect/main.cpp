@@ -118,7 +118,8 @@ void add_views(CLI::App& app, Arguments& arguments) {
       {"--certificate", &arguments.certificate,
        "A benchmark's certificate: hashes of it and of its sources, versions, losses, licence"},
       {"--device-time", &arguments.device_time,
-       "Of Kineto profiles, without a trace: all device time, by class, launch and kernel"},
+       "Of Kineto profiles, without a trace: all device time, by class, launch and kernel; of "
+       "benchmarks that one was linked with: by class of kernel, and what it is there"},
       {"--kernels", &arguments.kernels,
        "Of a benchmark: its compiled kernels, with registers, shared memory, share of device "
        "time"}};
@@ -214,8 +215,9 @@ void refuse_details_of_benchmark(const Arguments& arguments) {
 pages::Page inspect_bench(const Arguments& arguments) {
   refuse_details_of_benchmark(arguments);
   const std::string& path = arguments.paths[0];
-  return bench_page(et_schema::read_bench(path), std::filesystem::path(path).filename().string(),
-                    arguments.shown);
+  const et_schema::Bench bench = et_schema::read_bench(path);
+  et_schema::use_operator_maps(bench, path);
+  return bench_page(bench, std::filesystem::path(path).filename().string(), arguments.shown);
 }
 
 /// A benchmark, or traces compiled as `replay` does it.

@@ -156,6 +156,9 @@ void ReplayJob::load() {
   refuse_outputs();
   progress_.show("reading");
   bench_ = load_bench(arguments_, progress_);
+  if (!bench_.op_maps.empty()) {
+    replayer::check_operator_map();
+  }
   check_world_size();
   if (backend_ == nullptr) {
     backends::BackendOptions options;

@@ -41,6 +41,7 @@ Bench load_bench(const ReplayArguments& arguments, Progress& progress) {
   const bool is_file = std::filesystem::is_regular_file(path);
   if (is_file && et_schema::is_bench_file(path)) {
     Bench bench = read_signed_bench(path, arguments.signer_path);
+    et_schema::use_operator_maps(bench, path);
     refuse_operators(bench, path, arguments.options.allowed_operators);
     return bench;
   }

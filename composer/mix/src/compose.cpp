@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "composer/mix/piece.h"
+#include "et_schema/bench/kernels.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
@@ -24,7 +25,9 @@ namespace understudy::composer {
 namespace {
 
 using et_schema::Bench;
+using et_schema::CompiledKernel;
 using et_schema::Instruction;
+using et_schema::KernelBuild;
 using et_schema::Program;
 using et_schema::SlotId;
 
@@ -57,7 +60,49 @@ class Sources {
     return bench;
   }
 
+  /// The rows of all of them that say what custom operators mean, each file once.
+  [[nodiscard]] std::vector<std::string> op_maps() const {
+    std::vector<std::string> maps;
+    for (const auto& [key, bench] : read_) {
+      for (const std::string& map : bench->op_maps) {
+        if (std::ranges::find(maps, map) == maps.end()) {
+          maps.push_back(map);
+        }
+      }
+    }
+    return maps;
+  }
+
+  /// The machine code of all of them, in order of keys. They may have a kernel's for different
+  /// architectures.
+  [[nodiscard]] std::vector<CompiledKernel> kernels() const {
+    std::map<std::string, CompiledKernel> merged;
+    for (const auto& [key, bench] : read_) {
+      for (const Program& program : bench->programs) {
+        for (const CompiledKernel& kernel : program.kernels) {
+          add_builds(kernel.builds, merged.try_emplace(kernel.key, kernel).first->second.builds);
+        }
+      }
+    }
+    std::vector<CompiledKernel> kernels;
+    for (auto& [key, kernel] : merged) {
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
  private:
+  /// By ascending architecture, each once.
+  static void add_builds(const std::vector<KernelBuild>& added, std::vector<KernelBuild>& builds) {
+    for (const KernelBuild& build : added) {
+      const auto place =
+          std::ranges::lower_bound(builds, build.architecture, {}, &KernelBuild::architecture);
+      if (place == builds.end() || place->architecture != build.architecture) {
+        builds.insert(place, build);
+      }
+    }
+  }
+
   const Plan& plan_;
   const Load& load_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Bench>> read_;
@@ -352,6 +397,11 @@ Bench compose(const Plan& plan, const Load& load) {
       refuse_plan(plan.file, 0, "a rank with nothing to do", "a piece on each rank",
                   fmt::format("none on rank {}", rank));
     }
+  }
+  bench.op_maps = sources.op_maps();
+  const std::vector<CompiledKernel> kernels = sources.kernels();
+  for (Program& program : bench.programs) {
+    et_schema::attach_kernels(kernels, program);
   }
   for (const PlanPiece& piece : plan.pieces) {
     for (const et_schema::Source& source : sources.of(piece).sources) {

@@ -103,6 +103,10 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Operators of profiled steps with a launched kernel whose event the profile lacks (it ended "
      "before the device did): their device time in that step is not used, unless no step has it "
      "all."},
+    {"ungraphed_events",
+     "Device events of the step that its graphed run lacks: they take no time there."},
+    {"graph_only_events",
+     "Device events of the graphed run that the step lacks: their time stands in no instruction."},
     {"missing_ranks",
      "Ranks of the job that the benchmark lacks (--allow-partial); each rank replays alone."},
     {"other_steps",

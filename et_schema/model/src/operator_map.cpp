@@ -160,4 +160,8 @@ void use_operator_map(const std::string& file) {
   map_of_process().add_rows(read_file(file, process_limits()), file);
 }
 
+void use_rows_of_benchmark(std::string_view json, const std::string& name) {
+  map_of_process().add_rows(json, name, MapPlace::kBeforeBuiltIn);
+}
+
 }  // namespace understudy::et_schema

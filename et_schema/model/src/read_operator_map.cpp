@@ -204,7 +204,7 @@ class RowReader {
 
 }  // namespace
 
-void OperatorMap::add_rows(std::string_view json, const std::string& file) {
+void OperatorMap::add_rows(std::string_view json, const std::string& file, MapPlace place) {
   const JsonSource source{file, "the operator map cannot be read",
                           "docs/formats.md, \"Operator map\", says what a row holds"};
   const nlohmann::json document = parse_json(json, source);
@@ -212,7 +212,7 @@ void OperatorMap::add_rows(std::string_view json, const std::string& file) {
   check_format(root, kFormat);
   refuse_other_keys(root, {"format", "version", "functions", "rows"});
   const std::string functions = lines_of(texts_of(root.find("functions")), "");
-  std::deque<MapRow> added;
+  std::list<MapRow> added;
   for (const JsonField& field : root.at("rows").items()) {
     MapRow& row = added.emplace_back();
     row.file = file;
@@ -220,11 +220,13 @@ void OperatorMap::add_rows(std::string_view json, const std::string& file) {
     row.functions = functions;
     RowReader(field, row).read();
   }
-  if (!file.empty()) {
-    files_.push_back(file);
+  const bool is_users = place == MapPlace::kFirst && !file.empty();
+  if (is_users) {
+    files_.push_back({file, std::string(json)});
   }
-  rows_.insert(rows_.begin(), std::make_move_iterator(added.begin()),
-               std::make_move_iterator(added.end()));
+  rows_.splice(place == MapPlace::kFirst ? rows_.begin()
+                                         : std::ranges::find(rows_, std::string(), &MapRow::file),
+               std::move(added));
 }
 
 }  // namespace understudy::et_schema

@@ -61,6 +61,11 @@ Coverage merge_coverage(const std::vector<RankReport>& ranks) {
   total.substituted_time = ranks.front().coverage.substituted_time;
   total.dropped_time = ranks.front().coverage.dropped_time;
   total.other_time = ranks.front().coverage.other_time;
+  std::vector<std::vector<DeviceTime>> device_times;
+  for (const RankReport& rank : ranks) {
+    device_times.push_back(rank.coverage.device_time);
+  }
+  total.device_time = sum_of(device_times);
   for (const RankReport& rank : ranks) {
     total.selected += rank.coverage.selected;
     total.replayed += rank.coverage.replayed;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "clock.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/program.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
@@ -16,6 +19,7 @@
 #include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
+#include "graph_times.h"
 #include "join.h"
 #include "layout.h"
 #include "statistics.h"
@@ -35,11 +39,14 @@ using et_schema::Trace;
 constexpr double kLeastAgreement = 0.75;
 constexpr double kLeastJoined = 0.9;
 
+const et_schema::KernelClassTimes kNoTimes;
+
 /// What an event launched.
 struct Launched {
   std::int64_t device_ns = 0;
   std::uint64_t count = 0;
   std::optional<std::int64_t> stream = {};
+  et_schema::KernelClassTimes kernel_classes = {};
   bool reads_pinned = false;  ///< copies from page-locked memory of the host
   bool is_cut_off = false;    ///< part of what it launched is not in the profile
 };
@@ -62,6 +69,9 @@ class Linker {
     const DeviceEvents device = link_device_events(profile_, host_);
     const std::vector<HostWait> waits = find_waits(profile_, host_, join_);
     const std::vector<EventWait> event_waits = find_event_waits(profile_, host_, join_);
+    if (options_.graph_run != nullptr) {
+      graph_ = graph_times(profile_, host_, device, join_, *options_.graph_run);
+    }
     const EventCost cost =
         find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
     take_out(cost, host_);
@@ -207,7 +217,9 @@ class Linker {
       }
       const et_schema::KinetoEvent& source = profile_.events[event.source];
       Launched& sum = launched_[owner];
-      sum.device_ns = add_times(sum.device_ns, std::max<std::int64_t>(source.dur_ns, 0));
+      const std::int64_t ns = event_ns(event.source);
+      sum.device_ns = add_times(sum.device_ns, ns);
+      et_schema::add_kernel_time(class_of(source), ns, sum.kernel_classes);
       ++sum.count;
       if (!sum.stream && source.stream >= 0) {
         sum.stream = source.stream;
@@ -217,9 +229,15 @@ class Linker {
     for (const UnlinkedEvent& event : device.unlinked) {
       add_outside(event);
     }
-    for (auto& [why, device_ns] : outside_ns_) {
-      const auto steps = static_cast<std::int64_t>(join_.steps.size());
-      result_.profile.outside.push_back({why, "", 0, device_ns / steps});
+    for (auto& [why, row] : outside_) {
+      row.device_ns /= static_cast<std::int64_t>(join_.steps.size());
+      et_schema::scale_kernel_times(row.device_ns, row.kernel_classes);
+    }
+    for (const et_schema::KernelClassTime& time : graph_ ? graph_->graph_only_ns : kNoTimes) {
+      add_outside(et_schema::Outside::kGraphLaunch, time.kernel_class, time.ns);
+    }
+    for (auto& [why, row] : outside_) {
+      result_.profile.outside.push_back(std::move(row));
     }
   }
 
@@ -235,9 +253,33 @@ class Linker {
       const et_schema::Outside why = is_graph_launch(profile_.events[event.launch])
                                          ? et_schema::Outside::kGraphLaunch
                                          : et_schema::Outside::kUnlinked;
-      std::int64_t& sum = outside_ns_[why];
-      sum = add_times(sum, std::max<std::int64_t>(profile_.events[event.source].dur_ns, 0));
+      add_outside(why, class_of(profile_.events[event.source]), event_ns(event.source));
     }
+  }
+
+  void add_outside(et_schema::Outside why, std::string_view kernel_class, std::int64_t ns) {
+    et_schema::OutsideTime& row = outside_.try_emplace(why, why).first->second;
+    row.device_ns = add_times(row.device_ns, ns);
+    et_schema::add_kernel_time(kernel_class, ns, row.kernel_classes);
+  }
+
+  /// The time of a device event: in the graphed run where there is one, in which it takes none
+  /// where that lacks it.
+  [[nodiscard]] std::int64_t event_ns(std::uint32_t source) const {
+    if (graph_) {
+      const auto found = graph_->ns.find(source);
+      return found == graph_->ns.end() ? 0 : found->second;
+    }
+    return std::max<std::int64_t>(profile_.events[source].dur_ns, 0);
+  }
+
+  /// Equal names of a profile share one address, so each is looked up once.
+  [[nodiscard]] std::string_view class_of(const et_schema::KinetoEvent& event) {
+    const auto [known, is_new] = classes_.try_emplace(event.name.data());
+    if (is_new) {
+      known->second = et_schema::kernel_class(event.name);
+    }
+    return known->second;
   }
 
   // ---- times, by node
@@ -283,6 +325,7 @@ class Linker {
                                           static_cast<std::uint64_t>(median(samples.launches)),
                                           samples.stream,
                                           {},
+                                          std::move(samples.kernel_classes),
                                           samples.reads_pinned};
         if (!samples.page_faults.empty()) {
           // A step mostly has all of these faults or none: the mean tells how often.
@@ -302,6 +345,7 @@ class Linker {
   struct Samples {
     std::vector<std::int64_t> host, self, device, launches, page_faults;
     std::optional<std::int64_t> stream;
+    et_schema::KernelClassTimes kernel_classes;  ///< of all samples
     bool reads_pinned = false;
     bool takes_cut_off = false;
     void clear() {
@@ -309,6 +353,7 @@ class Linker {
         list->clear();
       }
       stream.reset();
+      kernel_classes.clear();
       reads_pinned = false;
     }
   };
@@ -332,6 +377,7 @@ class Linker {
     result_.losses.add(Loss::kCutOffSamples, is_cut_off ? 1 : 0);
     if (!launched_.empty() && (!is_cut_off || samples.takes_cut_off)) {
       samples.device.push_back(launched_[event].device_ns);
+      et_schema::add_kernel_times(launched_[event].kernel_classes, samples.kernel_classes);
       samples.launches.push_back(static_cast<std::int64_t>(launched_[event].count));
       if (!samples.stream) {
         samples.stream = launched_[event].stream;
@@ -355,6 +401,10 @@ class Linker {
       std::optional<NodeTimes>& times = result_.nodes[i];
       Launched& sum = below[i];
       if (times) {
+        // The classes of all samples, as parts of the median of them.
+        et_schema::scale_kernel_times(times->device_ns, times->kernel_classes);
+        et_schema::add_kernel_times(times->kernel_classes, sum.kernel_classes);
+        times->kernel_classes = sum.kernel_classes;
         times->device_ns = sum.device_ns = add_times(sum.device_ns, times->device_ns);
         times->launches = sum.count += times->launches;
         times->stream = sum.stream = times->stream ? times->stream : sum.stream;
@@ -362,6 +412,7 @@ class Linker {
       }
       Launched& above = below[trace_.nodes[i].parent];
       above.device_ns = add_times(above.device_ns, sum.device_ns);
+      et_schema::add_kernel_times(sum.kernel_classes, above.kernel_classes);
       above.count += sum.count;
       above.stream = sum.stream ? sum.stream : above.stream;
       above.reads_pinned |= sum.reads_pinned;
@@ -399,6 +450,11 @@ class Linker {
     result_.losses.add(Loss::kDissimilarSteps, join_.other_ways);
     result_.losses.add(Loss::kUnlinkedDeviceEvents, device.total - device.linked.size());
     result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
+    if (graph_) {
+      profile.graph_run = et_schema::file_name(options_.graph_run->file);
+      result_.losses.add(Loss::kUngraphedEvents, graph_->eager_only);
+      result_.losses.add(Loss::kGraphOnlyEvents, graph_->graph_only);
+    }
     result_.losses.add(Loss::kNoDeviceEvents, device.total == 0 && is_on_device() ? 1 : 0);
   }
 
@@ -415,7 +471,9 @@ class Linker {
   std::vector<bool> is_in_operator_;  ///< by node: it is an operator or lies below one, so it is no
                                       ///< label above all operators
   StepSpan whole_;
-  std::map<et_schema::Outside, std::int64_t> outside_ns_;  ///< over the joined steps
+  std::optional<GraphTimes> graph_;
+  std::unordered_map<const char*, std::string_view> classes_;
+  std::map<et_schema::Outside, et_schema::OutsideTime> outside_;  ///< over the joined steps
   Link result_;
 };
 
@@ -427,6 +485,20 @@ std::int64_t own_device_ns(const Trace& trace, const Link& link, NodeIndex node)
     own -= link.nodes[child] ? link.nodes[child]->device_ns : 0;
   }
   return std::max<std::int64_t>(own, 0);
+}
+
+et_schema::KernelClassTimes own_kernel_classes(const Trace& trace, const Link& link,
+                                               NodeIndex node) {
+  et_schema::KernelClassTimes own;
+  if (link.nodes[node]) {
+    own = link.nodes[node]->kernel_classes;
+    for (const NodeIndex child : trace.nodes[node].children) {
+      if (link.nodes[child]) {
+        et_schema::take_kernel_times(link.nodes[child]->kernel_classes, own);
+      }
+    }
+  }
+  return own;
 }
 
 Link link(const Trace& trace, const Profile& profile, const LinkOptions& options) {

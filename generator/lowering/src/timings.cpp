@@ -66,7 +66,8 @@ class TimingSetter {
                   .device_ns = times.device_ns,
                   .launches = times.launches,
                   .stream = times.stream,
-                  .page_faults = times.page_faults};
+                  .page_faults = times.page_faults,
+                  .kernel_classes = times.kernel_classes};
     const bool is_label = program_.instructions[position].kind == InstructionKind::kNative;
     if (is_label || selected_.is_open[node]) {
       take_out_parts(node, position, timing);
@@ -95,6 +96,7 @@ class TimingSetter {
           std::clamp(part.timing->start_ns + part.timing->host_ns, timing.start_ns, end);
       timing.device_ns = std::max<std::int64_t>(timing.device_ns - part.timing->device_ns, 0);
       timing.launches -= std::min(timing.launches, part.timing->launches);
+      et_schema::take_kernel_times(part.timing->kernel_classes, timing.kernel_classes);
       if (timing.page_faults) {
         const std::int64_t of_part = part.timing->page_faults.value_or(0);
         timing.page_faults = std::max<std::int64_t>(*timing.page_faults - of_part, 0);
@@ -215,6 +217,9 @@ class TimingSetter {
         et_schema::OutsideTime& row = rows.try_emplace({why, name}, why, name).first->second;
         row.host_ns = add_times(row.host_ns, host_ns);
         row.device_ns = add_times(row.device_ns, device_ns);
+        if (device_ns > 0) {
+          et_schema::add_kernel_times(own_kernel_classes(trace_, link_, node), row.kernel_classes);
+        }
       }
     }
     std::vector<et_schema::OutsideTime> unlaunched = std::move(profile.outside);

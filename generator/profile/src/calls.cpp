@@ -66,6 +66,9 @@ std::optional<CallResults> written_results(const Call& call) {
   for (std::size_t i = 0; i < call.recorded.tensors.size(); ++i) {
     if (call.role_of[i].is_written && call.recorded.tensors[i]->numel > 0) {
       const et_schema::Tensor& written = *call.recorded.tensors[i];
+      if (std::ranges::find(written.sizes, 0) != written.sizes.end()) {
+        return {};
+      }
       ResultTensor& result = results.tensors.emplace_back();
       result.dtype = written.dtype;
       result.sizes.assign(written.sizes.begin(), written.sizes.end());

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -387,34 +389,42 @@ et_schema::Coverage Decisions::coverage() {
   Rows pinned;
   RecordedTimes times(program_);
   const AssumedContent assumed_content(program_);
+  std::unordered_map<const Instruction*, std::string_view> fates;
   for (const Instruction& instruction : program_.instructions) {
     if (!is_counted(instruction)) {
       times.add(instruction, &RecordedTimes::filtered_ns);
+      fates[&instruction] = to_string(et_schema::Outside::kFiltered);
       continue;
     }
     const Decision decision = outcome(instruction);
+    std::string_view& fate = fates[&instruction];
     switch (decision.how) {
       case How::kDropped:
         dropped.add(instruction.name, decision.note);
         times.add(instruction, &RecordedTimes::dropped_ns);
+        fate = "dropped";
         break;
       case How::kNotApplicable:
         not_applicable.add(instruction.name, decision.note);
         times.add(instruction, &RecordedTimes::not_applicable_ns);
+        fate = "not applicable here";
         break;
       case How::kSubstitute:
         (decision.stubbed ? stubbed : substituted).add(instruction.name, decision.note);
         times.add(instruction,
                   decision.stubbed ? &RecordedTimes::dropped_ns : &RecordedTimes::substituted_ns);
+        fate = decision.stubbed ? "stub" : "substituted";
         break;
       default:
         if (const std::string_view assumed = assumed_content.of(instruction); !assumed.empty()) {
           substituted.add(instruction.name, std::string(assumed));
           times.add(instruction, &RecordedTimes::substituted_ns);
+          fate = "substituted";
           break;
         }
         ++coverage.exact;
         times.add(instruction, &RecordedTimes::exact_ns);
+        fate = communicates(instruction) ? "communication" : "replayed";
         break;
     }
     if (is_pinned(instruction)) {
@@ -425,6 +435,9 @@ et_schema::Coverage Decisions::coverage() {
   coverage.substituted_time = times.share(times.substituted_ns);
   coverage.dropped_time = times.share(times.dropped_ns);
   coverage.other_time = times.others();
+  coverage.device_time = et_schema::device_times(
+      program_,
+      [&fates](const Instruction& instruction) { return std::string(fates.at(&instruction)); });
   coverage.substituted = substituted.rows();
   coverage.stubbed = stubbed.rows();
   coverage.dropped = dropped.rows();

@@ -193,6 +193,7 @@ TEST(ReportCsv, HoldsEachFigureOfTheJson) {
     full.operators.resize(1);
     full.coverage.time = 0.75;
     full.coverage.other_time = {{"opened operators", 0.25}};
+    full.coverage.device_time = {{"matmul", "replayed", 1.5, 1}};
     full.operators[0].device_ms = 2.5;
     full.operators[0].device_samples_ms = {2.5, 2.75};
     full.operators[0].recorded_device_ms = 2.25;

@@ -117,6 +117,34 @@ TEST(Compose, RepeatsShareTensorsFromBeforeTheStep) {
   EXPECT_EQ(own.programs[0].profile->step_ns, 15000);
 }
 
+TEST(Compose, KeepsTheMachineCodeThatIsLaunched) {
+  const std::string launched = "206d4e64d04f4d84";
+  const auto load_kernels = [&](const PlanSource& source, const std::string& /*annotation*/) {
+    Bench bench = bench_of(1);
+    Program& program = bench.programs[0];
+    Instruction& launch = program.instructions.emplace_back();
+    launch.kind = InstructionKind::kKernel;
+    launch.name = "scale";
+    launch.node_id = 20;
+    launch.args = {{std::string("-")}, {"launch " + launched + " 32 1 1"}};
+    for (const std::string& key : {launched, std::string("bdfcde3972d085c8")}) {
+      et_schema::CompiledKernel& kernel = program.kernels.emplace_back();
+      kernel.key = key;
+      kernel.builds.emplace_back().architecture = source.path == "two" ? 80 : 90;
+    }
+    return bench;
+  };
+  const Bench both =
+      compose(plan_of("pieces:\n  p: {of: a}\n  q: {of: two}\nrun: [p, q]\n"), load_kernels);
+  ASSERT_EQ(both.programs[0].kernels.size(), 1U);
+  ASSERT_EQ(both.programs[0].kernels[0].builds.size(), 2U);
+  EXPECT_EQ(both.programs[0].kernels[0].builds[0].architecture, 80);
+  EXPECT_EQ(both.programs[0].kernels[0].builds[1].architecture, 90);
+  const Bench without =
+      compose(plan_of("pieces:\n  p: {of: a, nodes: 10-12}\nrun: [p]\n"), load_kernels);
+  EXPECT_TRUE(without.programs[0].kernels.empty());
+}
+
 TEST(Compose, WhatAPieceReadsAndDoesNotMakeIsMadeBeforeTheStep) {
   const Bench bench = compose(plan_of("pieces:\n  p: {of: a, nodes: 11-12}\nrun: [p]\n"), load);
   const Program& program = bench.programs[0];

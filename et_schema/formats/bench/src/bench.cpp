@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "bench_manifest.h"
 #include "et_schema/bench/kernels.h"
 #include "et_schema/bench/program_text.h"
+#include "et_schema/model/bodies.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/assert.h"
@@ -30,6 +33,10 @@
 
 namespace understudy::et_schema {
 namespace {
+
+std::string op_map_name(std::size_t number) {
+  return "op_maps/" + std::to_string(number) + ".json";
+}
 
 // A zip's first member starts with a local header of 30 bytes, then its name.
 constexpr std::string_view kZipSignature("PK\3\4", 4);
@@ -74,6 +81,9 @@ class Packer {
       check_utf8(member.data, file_ + "/" + member.name);
     }
     std::ranges::move(kernel_members(bench_.programs), std::back_inserter(members_));
+    for (std::size_t i = 0; i < bench_.op_maps.size(); ++i) {
+      members_.push_back({op_map_name(i), bench_.op_maps[i]});
+    }
     return std::move(members_);
   }
 
@@ -162,6 +172,11 @@ class Unpacker {
           {file_ + "/" + rank.program, number, "make the benchmark again with `generate`"});
       attach_kernels(kernels, program);
       bench.programs.push_back(std::move(program));
+    }
+    for (auto map = members_.find(op_map_name(0)); map != members_.end();
+         map = members_.find(op_map_name(bench.op_maps.size()))) {
+      OperatorMap().add_rows(map->second, file_ + "/" + map->first);  // a check
+      bench.op_maps.push_back(map->second);
     }
     return bench;
   }
@@ -283,6 +298,30 @@ Bench read_bench_bytes(std::string_view bytes, const std::string& file, const Re
   return Unpacker(bytes, file, limits).unpack();
 }
 
+std::vector<std::string> named_op_maps(const std::vector<Program>& programs) {
+  std::set<std::string_view> files;
+  for (const Program& program : programs) {
+    for_each_instruction(program.instructions, [&files](const Instruction& instruction) {
+      if (const MapRow* const row = operator_map().find_name(instruction.name)) {
+        files.insert(row->file);
+      }
+    });
+  }
+  std::vector<std::string> maps;
+  for (auto file = operator_map().files().rbegin(); file != operator_map().files().rend(); ++file) {
+    if (files.contains(file->path)) {
+      maps.push_back(file->json);
+    }
+  }
+  return maps;
+}
+
+void use_operator_maps(const Bench& bench, const std::string& file) {
+  for (std::size_t i = 0; i < bench.op_maps.size(); ++i) {
+    use_rows_of_benchmark(bench.op_maps[i], file + "/" + op_map_name(i));
+  }
+}
+
 std::string benchmark_hash(const Bench& bench) {
   std::string hashes;
   for (const ProcessGroup& group : bench.groups) {
@@ -295,6 +334,9 @@ std::string benchmark_hash(const Bench& bench) {
   // One rank's text at a time: together they can be larger than the benchmark in memory.
   for (const Program& program : bench.programs) {
     hashes += fmt::format("{:016x}\n", content_hash(program_to_text(program)));
+  }
+  for (const std::string& map : bench.op_maps) {
+    hashes += fmt::format("{:016x}\n", content_hash(map));
   }
   return fmt::format("{:016x}", content_hash(hashes));
 }

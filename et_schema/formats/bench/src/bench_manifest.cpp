@@ -1,10 +1,8 @@
 #include "bench_manifest.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 #include "et_schema/pytorch_et/process_groups.h"
@@ -18,13 +16,6 @@ namespace {
 
 constexpr std::string_view kJoinNames[] = {"record function id", "order", "own"};
 constexpr std::string_view kWaitNames[] = {"device", "stream", "event"};
-constexpr std::array<std::string_view, kOutsideCount> kOutsideNames = {"opened operators",
-                                                                       "wrapped operators",
-                                                                       "operators without memory",
-                                                                       "left out by a filter",
-                                                                       "label without operator",
-                                                                       "graph launch",
-                                                                       "unlinked"};
 
 std::optional<JoinKind> join_named(std::string_view name) {
   return value_named(name, {JoinKind::kRecordFunctionId, JoinKind::kOrder, JoinKind::kOwn});
@@ -36,10 +27,12 @@ std::optional<DeviceWait::For> wait_named(std::string_view name) {
 }
 
 std::optional<Outside> outside_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kOutsideNames, name);
-  return found == kOutsideNames.end()
-             ? std::nullopt
-             : std::optional(static_cast<Outside>(found - kOutsideNames.begin()));
+  for (std::size_t i = 0; i < kOutsideCount; ++i) {
+    if (to_string(static_cast<Outside>(i)) == name) {
+      return static_cast<Outside>(i);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -145,10 +138,6 @@ std::string_view to_string(DeviceWait::For waits_for) {
   return kWaitNames[static_cast<std::size_t>(waits_for)];
 }
 
-std::string_view to_string(Outside why) {
-  return kOutsideNames[static_cast<std::size_t>(why)];
-}
-
 void members(auto& json, SameAs<LostDeviceEvents> auto& lost) {
   json("name", lost.name);
   json("reason", lost.reason);
@@ -156,12 +145,24 @@ void members(auto& json, SameAs<LostDeviceEvents> auto& lost) {
   json("device_ns", lost.device_ns);
 }
 
+void members(auto& json, SameAs<KernelClassTime> auto& time) {
+  json("class", time.kernel_class);
+  json("ns", time.ns);
+}
+
 void members(auto& json, SameAs<OutsideTime> auto& row) {
-  static const std::string kExpected = fmt::format("\"{}\"", fmt::join(kOutsideNames, "\" or \""));
+  static const std::string kExpected = [] {
+    std::string names;
+    for (std::size_t i = 0; i < kOutsideCount; ++i) {
+      names += fmt::format("{}\"{}\"", i == 0 ? "" : " or ", to_string(static_cast<Outside>(i)));
+    }
+    return names;
+  }();
   json("why", row.why, Names{outside_named, kExpected.c_str()});
   json.if_any("name", row.name, kFreeText);
   json("host_ns", row.host_ns);
   json("device_ns", row.device_ns);
+  json.if_any("classes", row.kernel_classes);
 }
 
 void members(auto& json, SameAs<HostProbe> auto& probe) {
@@ -184,6 +185,7 @@ void members(auto& json, SameAs<StreamWait> auto& wait) {
 
 void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json("file", profile.file);
+  json.if_any("graph_run", profile.graph_run);
   json("bytes", profile.bytes);
   json.hash("content_hash", profile.content_hash);
   json("join", profile.join, Names{join_named, R"("record function id", "order" or "own")"});

@@ -8,6 +8,13 @@
 #include "line_record.h"
 
 namespace understudy::et_schema {
+
+/// [{"class":"matmul","ns":…}, …]
+void line_members(auto& line, SameAs<KernelClassTime> auto& time) {
+  line("class", time.kernel_class);
+  line("ns", time.ns);
+}
+
 namespace {
 
 using simdjson::dom::element;
@@ -52,6 +59,7 @@ Timing read_timing(const ProgramLines& lines, object object) {
   line.if_any("launches", timing.launches);
   line.if_any("stream", timing.stream);
   line.if_any("page_faults", timing.page_faults);
+  line.if_any("classes", timing.kernel_classes);
   return timing;
 }
 
@@ -82,6 +90,7 @@ std::string timings_to_text(const Program& program) {
       line.if_any("stream", timing.stream);
       line.if_any("blocks", Blocks{heap_blocks_of(program, i)});
       line.if_any("page_faults", timing.page_faults);
+      line.if_any("classes", timing.kernel_classes);
     });
   }
   return std::move(text.out);

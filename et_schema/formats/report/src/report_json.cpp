@@ -24,12 +24,20 @@ void members(auto& json, SameAs<TimeShare> auto& row) {
   json("share", row.share, kNullIsNan);
 }
 
+void members(auto& json, SameAs<DeviceTime> auto& row) {
+  json("class", row.kernel_class);
+  json("fate", row.fate);
+  json("ms", row.ms, kNullIsNan);
+  json("share", row.share, kNullIsNan);
+}
+
 void members(auto& json, SameAs<Coverage> auto& coverage) {
   json("count", coverage.count);
   json("time", coverage.time);
   json("substituted_time", coverage.substituted_time);
   json("dropped_time", coverage.dropped_time);
   json("other_time", coverage.other_time);
+  json.if_any("device_time", coverage.device_time);
   json("selected", coverage.selected);
   json("replayed", coverage.replayed);
   json("exact", coverage.exact);

@@ -62,7 +62,15 @@ TEST(OperatorMap, RowsOfAFileStandBeforeThoseThatWereThere) {
       "later.json");
   EXPECT_EQ(map.find("mine::norm(Tensor x) -> Tensor").call->row->file, "later.json");
   EXPECT_EQ(map.find("mine::norm(Tensor x, float eps) -> Tensor").call->row->file, "mine.json");
-  EXPECT_EQ(map.files(), (std::vector<std::string>{"mine.json", "later.json"}));
+  ASSERT_EQ(map.files().size(), 2U);
+  EXPECT_EQ(map.files()[0], (MapFile{"mine.json", document(kNorm)}));
+  // Those of a benchmark stand behind them.
+  map.add_rows(
+      document(R"({"operators": ["mine::*"], "takes": ["Tensor x"], "does": ["return x"]})"),
+      "b.et/op_maps/0.json", MapPlace::kBeforeBuiltIn);
+  EXPECT_EQ(map.find("mine::norm(Tensor x) -> Tensor").call->row->file, "later.json");
+  EXPECT_EQ(map.find("mine::other(Tensor x) -> Tensor").call->row->file, "b.et/op_maps/0.json");
+  EXPECT_EQ(map.files().size(), 2U);
 }
 
 TEST(OperatorMap, ItsOperatorsAreOfTheClassOfWhatTheyAreLike) {

@@ -268,6 +268,12 @@ Table losses_at(const Json& data, const std::string& at) {
   return table;
 }
 
+Table device_time_table(const nlohmann::ordered_json& data, const std::string& at,
+                        const char* fate_title) {
+  return table_at(data, at, "Device time of the original's step by class of kernel",
+                  {texts("class"), texts(fate_title, "fate"), figures("ms"), shares("share")});
+}
+
 void set_data(Page& page, const Json& data, std::string name, int indent) {
   page.data = data.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
   page.data_name = std::move(name);

@@ -61,6 +61,10 @@ Section coverage_section(const ReportData& data) {
         table_at(data.json, fmt::format("/coverage/{}", list.key), caption_of(list.key),
                  {texts("operator", "name"), counts("count"), texts(list.note_key)}));
   }
+  if (!data.report.total.coverage.device_time.empty()) {
+    section.blocks.emplace_back(
+        device_time_table(data.json, "/coverage/device_time", "what became of it"));
+  }
   return section;
 }
 

@@ -65,6 +65,8 @@ enum class Loss : std::size_t {
   kNoDeviceEvents,        ///< profiles without device events of a step on a device
   kUnknownDeviceEvents,   ///< events on a device of a category that is not known here
   kCutOffSamples,         ///< operators of a profiled step whose kernels' events are not all there
+  kUngraphedEvents,       ///< device events of the eager step that its graphed run lacks
+  kGraphOnlyEvents,       ///< device events of a graphed run that the eager step lacks
   kMissingRanks,          ///< ranks of the job that are not in the benchmark
   kOtherSteps,            ///< ranks whose step has another name than the first one's
   kForeignRanks,          ///< ranks of another capture or job than the first one

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <list>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,12 +61,25 @@ struct MapMatch {
 /// recorded, and it takes or ignores all that is recorded.
 [[nodiscard]] MapMatch match_row(const MapRow& row, std::string_view schema);
 
+/// A file of rows.
+struct MapFile {
+  std::string path;
+  std::string json;
+  bool operator==(const MapFile&) const = default;
+};
+
+/// Where rows are put.
+enum class MapPlace : std::uint8_t {
+  kFirst,         ///< before all others, as those of a user's file
+  kBeforeBuiltIn  ///< behind those of files, as those that a benchmark holds
+};
+
 /// Rows in order: of several that fit an operator the first counts.
 class OperatorMap {
  public:
-  /// Puts the rows of a file before those that are there. Throws Error (bad input): no JSON, a key
-  /// that is missing or not known, a schema whose arguments its row neither takes nor ignores.
-  void add_rows(std::string_view json, const std::string& file);
+  /// Throws Error (bad input): no JSON, a key that is missing or not known, a schema whose
+  /// arguments its row neither takes nor ignores.
+  void add_rows(std::string_view json, const std::string& file, MapPlace place = MapPlace::kFirst);
 
   /// The row that fits a call with this recorded schema.
   [[nodiscard]] MapMatch find(std::string_view schema) const;
@@ -73,13 +87,13 @@ class OperatorMap {
   [[nodiscard]] const MapRow* find_name(std::string_view op) const;
   /// Schemas of an operator of which rows tell them.
   [[nodiscard]] std::vector<std::string_view> schemas_of(std::string_view op) const;
-  [[nodiscard]] const std::deque<MapRow>& rows() const { return rows_; }
-  /// Those that were added, in order.
-  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
+  [[nodiscard]] const std::list<MapRow>& rows() const { return rows_; }
+  /// Those that users added, in order.
+  [[nodiscard]] const std::vector<MapFile>& files() const { return files_; }
 
  private:
-  std::vector<std::string> files_;
-  std::deque<MapRow> rows_;  ///< their facts show texts that they own, so that they stay in place
+  std::vector<MapFile> files_;
+  std::list<MapRow> rows_;  ///< their facts show texts that they own, so that they stay in place
 };
 
 /// The map of this process: the built-in rows, behind those of files that use_operator_map() added.
@@ -87,5 +101,7 @@ class OperatorMap {
 
 /// To be called before anything asks for operator_map(), by `main` alone. Throws Error (bad input).
 void use_operator_map(const std::string& file);
+/// The same with rows that a benchmark holds; `name` is theirs in errors.
+void use_rows_of_benchmark(std::string_view json, const std::string& name);
 
 }  // namespace understudy::et_schema

@@ -138,6 +138,21 @@ struct CommInfo {
 
 /// When an instruction ran in the original and how long, from its profile. Medians over the
 /// profiled steps; the profiler's own cost is taken out (docs/metrics.md, "Recorded times").
+/// Device time of kernels of one class.
+struct KernelClassTime {
+  std::string kernel_class;  ///< kernel_class(), in op_class.h
+  std::int64_t ns = 0;
+  bool operator==(const KernelClassTime&) const = default;
+};
+/// In order of classes, each once. How a device time is shared by them: the sum need not be it.
+using KernelClassTimes = std::vector<KernelClassTime>;
+void add_kernel_time(std::string_view kernel_class, std::int64_t ns, KernelClassTimes& times);
+void add_kernel_times(const KernelClassTimes& added, KernelClassTimes& times);
+/// None becomes less than 0.
+void take_kernel_times(const KernelClassTimes& taken, KernelClassTimes& times);
+/// Makes them add up to `ns`, but for rounding.
+void scale_kernel_times(std::int64_t ns, KernelClassTimes& times);
+
 struct Timing {
   std::int64_t start_ns = 0;  ///< its issue, since the step's start on the host
   std::int64_t host_ns = 0;   ///< on the issuing thread, all below it included. Of an operator that
@@ -148,6 +163,7 @@ struct Timing {
   std::uint64_t launches = 0;               ///< of those device events
   std::optional<std::int64_t> stream = {};  ///< of the first of them
   std::optional<std::int64_t> page_faults = {};  ///< on its thread, where they were counted
+  KernelClassTimes kernel_classes = {};          ///< of device_ns
   bool operator==(const Timing&) const = default;
 };
 
@@ -250,6 +266,7 @@ struct OutsideTime {
   std::string name;  ///< of the operator or label; empty where the reason says it all
   std::int64_t host_ns = 0;
   std::int64_t device_ns = 0;
+  KernelClassTimes kernel_classes = {};  ///< of device_ns
   bool operator==(const OutsideTime&) const = default;
 };
 
@@ -302,6 +319,8 @@ struct StreamWait {
 /// The profile that the times of a program come from, and what of it was found in the trace.
 struct RecordedProfile {
   std::string file;                ///< base name
+  std::string graph_run = {};      ///< base name of the profile of graphs that device times are of;
+                                   ///< empty: they are this one's
   std::uint64_t bytes = 0;         ///< uncompressed
   std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
   JoinKind join = JoinKind::kRecordFunctionId;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/gpu_use.h"
 #include "et_schema/model/measurement.h"
 
@@ -46,6 +47,8 @@ struct Coverage {
   std::optional<double> dropped_time;      ///< the same of what was dropped or stubbed
   std::vector<TimeShare> other_time;       ///< the rest of it, by what it is; of a job that of the
                                            ///< rank with the lowest `time`
+  std::vector<DeviceTime> device_time;     ///< of the original, by class of kernel and what became
+                                           ///< of it; of a job all ranks' together
   std::uint64_t selected = 0;              ///< exact + substituted + stubbed + dropped
   std::uint64_t replayed = 0;              ///< exact + substituted
   std::uint64_t exact = 0;

@@ -24,6 +24,7 @@ struct NodeTimes {
   std::uint64_t launches = 0;
   std::optional<std::int64_t> stream = {};       ///< stream of the first of those device events
   std::optional<std::int64_t> page_faults = {};  ///< including all below it, if they were counted
+  et_schema::KernelClassTimes kernel_classes = {};  ///< of device_ns
   bool reads_pinned = false;  ///< it or what is below it copied from page-locked memory of the host
   /// Self_ns is an operator's time that counts in sums, and not a communication's.
   bool is_summed = false;
@@ -44,6 +45,11 @@ struct Link {
 [[nodiscard]] std::int64_t own_device_ns(const et_schema::Trace& trace, const Link& link,
                                          et_schema::NodeIndex node);
 
+/// The same by class of kernel.
+[[nodiscard]] et_schema::KernelClassTimes own_kernel_classes(const et_schema::Trace& trace,
+                                                             const Link& link,
+                                                             et_schema::NodeIndex node);
+
 struct LinkOptions {
   std::optional<std::string> step = {};  ///< of the trace, as GenerateOptions::step
   std::optional<std::int64_t> unprofiled_step_ns = {};
@@ -52,6 +58,8 @@ struct LinkOptions {
   std::optional<std::int64_t> minor_faults = {};           ///< page faults of an unprofiled step
   std::optional<std::int64_t> profiled_minor_faults = {};  ///< of a step of the profile
   std::optional<et_schema::HostProbe> host_probe = {};     ///< beside the steps of the profile
+  /// A profile of the same step launched as CUDA or HIP graphs, which device times are taken from.
+  const et_schema::Profile* graph_run = nullptr;
 };
 
 /// Joins the nodes of the trace's step with the events of a profile of the same program, and device

@@ -120,6 +120,11 @@ TEST(Merge, KnowsCoverageOnlyWhereThereIsSome) {
   EXPECT_EQ(merge({better, known}, {}, {}).total.coverage.other_time, known.coverage.other_time)
       << "of the rank with the lowest coverage";
   EXPECT_TRUE(merge({better, none}, {}, {}).total.coverage.other_time.empty());
+  known.coverage.device_time = {{"matmul", "replayed", 3, 0.75}, {"copy", "stub", 1, 0.25}};
+  better.coverage.device_time = {{"matmul", "replayed", 4, 1}};
+  EXPECT_EQ(
+      merge({better, known}, {}, {}).total.coverage.device_time,
+      (std::vector<DeviceTime>{{"matmul", "replayed", 7, 0.875}, {"copy", "stub", 1, 0.125}}));
   EXPECT_EQ(merge({known, none}, {}, {}).total.coverage.time, std::nullopt);
   EXPECT_EQ(merge({none, known}, {}, {}).total.coverage.time, std::nullopt);
 }

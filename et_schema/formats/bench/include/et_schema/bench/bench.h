@@ -62,12 +62,23 @@ struct Bench {
   std::vector<Program> programs;     ///< one a rank; equal ones are stored once
   std::optional<PartialJob> partial = {};         ///< absent: all ranks of the job are there
   std::vector<std::vector<Origin>> origins = {};  ///< by program, of composed ones; else none
+  /// Files of rows that say what its custom operators mean (operator_map.h), which users gave: the
+  /// texts, those that count first in front.
+  std::vector<std::string> op_maps = {};
   bool operator==(const Bench&) const = default;
   [[nodiscard]] int world_size() const { return static_cast<int>(programs.size()); }
   /// The rank that a program had in the job that was traced, and the size of that job.
   [[nodiscard]] int recorded_rank(std::size_t program) const;
   [[nodiscard]] int recorded_world_size() const;
 };
+
+/// The files of rows among those that users gave which name an operator of these programs, as
+/// Bench::op_maps has them.
+[[nodiscard]] std::vector<std::string> named_op_maps(const std::vector<Program>& programs);
+
+/// Lets operator_map() have the rows that the benchmark holds; `file` is its name in errors. Throws
+/// Error (bad input) as OperatorMap::add_rows() does.
+void use_operator_maps(const Bench& bench, const std::string& file);
 
 /// Whether a manifest names filters and opened operators.
 enum class ManifestNames : std::uint8_t {

@@ -37,6 +37,11 @@ namespace understudy::pages {
 /// Counters of losses by name at a place as above, summed, with what they mean.
 [[nodiscard]] Table losses_at(const nlohmann::ordered_json& data, const std::string& at);
 
+/// Device time by class of kernel and what that time is, {class, fate, ms, share}
+/// (et_schema/model/device_time.h).
+[[nodiscard]] Table device_time_table(const nlohmann::ordered_json& data, const std::string& at,
+                                      const char* fate_title);
+
 /// `data` as the page's own, in lines of `indent` blanks (-1: one line), offered as `name`.
 void set_data(Page& page, const nlohmann::ordered_json& data, std::string name, int indent = -1);
 

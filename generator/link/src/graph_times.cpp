@@ -1,0 +1,244 @@
+#include "graph_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "align.h"
+#include "et_schema/model/op_class.h"
+#include "et_schema/support/error.h"
+#include "generator/link/names.h"
+#include "profiled_steps.h"
+#include "statistics.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::KinetoEvent;
+using et_schema::Profile;
+
+/// With less in common, the graphs are of another program.
+constexpr double kLeastInCommon = 0.75;
+
+constexpr std::int64_t kFirstNs = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kLastNs = std::numeric_limits<std::int64_t>::max();
+
+/// The device events of a step in the order in which they ran.
+struct DeviceStep {
+  std::vector<std::uint32_t> sources;  ///< positions in Profile::events
+  std::vector<NameId> names;
+};
+
+/// A device event and when the host launched it, in the profile's time: a profile of graphs may
+/// show no operators to count from.
+struct LaunchedEvent {
+  std::int64_t launch_ns = 0;
+  std::uint32_t launch = 0;
+  std::uint32_t source = 0;
+};
+
+std::vector<LaunchedEvent> launched_events(const Profile& profile, const DeviceEvents& device) {
+  std::vector<LaunchedEvent> events;
+  const auto add = [&](std::uint32_t source, std::uint32_t launch) {
+    events.push_back({profile.events[launch].ts_ns, launch, source});
+  };
+  for (const DeviceEvent& event : device.linked) {
+    add(event.source, event.launch);
+  }
+  for (const UnlinkedEvent& event : device.unlinked) {
+    add(event.source, event.launch);
+  }
+  std::ranges::sort(events, {}, [&profile](const LaunchedEvent& event) {
+    return std::pair(profile.events[event.source].ts_ns, event.source);
+  });
+  return events;
+}
+
+DeviceStep step_of(const Profile& profile, std::span<const LaunchedEvent> events,
+                   std::int64_t begin_ns, std::int64_t end_ns, NameTable& names) {
+  DeviceStep step;
+  for (const LaunchedEvent& event : events) {
+    if (event.launch_ns >= begin_ns && event.launch_ns < end_ns) {
+      step.sources.push_back(event.source);
+      step.names.push_back(names.number(profile.events[event.source].name));
+    }
+  }
+  return step;
+}
+
+/// Where the sequence of launched graphs begins anew: the shortest stretch of launches, told apart
+/// by their numbers of device events, that is repeated to the end. The first launch alone if none
+/// is.
+std::vector<std::int64_t> graph_begins(const Profile& profile,
+                                       std::span<const LaunchedEvent> events) {
+  std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> counts;  // in order of time
+  for (const LaunchedEvent& event : events) {
+    if (is_graph_launch(profile.events[event.launch])) {
+      ++counts[{event.launch_ns, event.launch}];
+    }
+  }
+  std::vector<std::int64_t> times;
+  std::vector<std::size_t> sizes;
+  for (const auto& [launch, count] : counts) {
+    times.push_back(launch.first);
+    sizes.push_back(count);
+  }
+  std::size_t period = 1;
+  while (period < sizes.size() && !std::equal(sizes.begin() + static_cast<std::ptrdiff_t>(period),
+                                              sizes.end(), sizes.begin())) {
+    ++period;
+  }
+  std::vector<std::int64_t> begins;
+  for (std::size_t i = 0; i + period <= times.size(); i += period) {
+    begins.push_back(times[i]);
+  }
+  return begins;
+}
+
+std::vector<DeviceStep> graphed_steps(const Profile& profile, NameTable& names) {
+  const HostEvents host = host_events(profile, names);
+  const std::vector<LaunchedEvent> events =
+      launched_events(profile, link_device_events(profile, host));
+  std::vector<std::int64_t> begins;
+  for (const StepSpan& span : marked_steps(profile, host)) {
+    begins.push_back(add_times(span.begin_ns, host.first_ns));
+  }
+  if (begins.size() == 1) {
+    begins = graph_begins(profile, events);
+    // What is launched before the first graph is of its step.
+    (begins.empty() ? begins.emplace_back() : begins.front()) = kFirstNs;
+  }
+  std::vector<DeviceStep> steps;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::int64_t end_ns = i + 1 < begins.size() ? begins[i + 1] : kLastNs;
+    DeviceStep step = step_of(profile, events, begins[i], end_ns, names);
+    if (!step.sources.empty()) {
+      steps.push_back(std::move(step));
+    }
+  }
+  return steps;
+}
+
+using Places = std::map<NameId, std::vector<std::uint32_t>>;
+
+Places places_of(const DeviceStep& step) {
+  Places places;
+  for (std::uint32_t i = 0; i < step.names.size(); ++i) {
+    places[step.names[i]].push_back(i);
+  }
+  return places;
+}
+
+/// For each event of `a` its equal in `b`, or kUnaligned.
+std::vector<std::uint32_t> pairs_of(const DeviceStep& a, const DeviceStep& b) {
+  std::vector<std::uint32_t> pairs(a.names.size(), kUnaligned);
+  const Places places_a = places_of(a);
+  const Places places_b = places_of(b);
+  std::vector<std::uint32_t> aligned;
+  for (const auto& [name, in_a] : places_a) {
+    const auto found = places_b.find(name);
+    if (found == places_b.end()) {
+      continue;
+    }
+    const bool is_equal = found->second.size() == in_a.size();
+    if (!is_equal && aligned.empty()) {
+      aligned = align(a.names, b.names);
+    }
+    for (std::size_t k = 0; k < in_a.size(); ++k) {
+      pairs[in_a[k]] = is_equal ? found->second[k] : aligned[in_a[k]];
+    }
+  }
+  return pairs;
+}
+
+/// The time of each event of the most usual step: the median over it and those with as many events
+/// of each name.
+std::vector<std::int64_t> median_times(const Profile& profile, const std::vector<DeviceStep>& steps,
+                                       const DeviceStep& usual) {
+  std::vector<std::vector<std::int64_t>> samples(usual.names.size());
+  for (const DeviceStep& step : steps) {
+    const std::vector<std::uint32_t> pairs = pairs_of(usual, step);
+    const bool is_alike = step.names.size() == usual.names.size() &&
+                          std::ranges::find(pairs, kUnaligned) == pairs.end();
+    for (std::size_t i = 0; is_alike && i < pairs.size(); ++i) {
+      const std::int64_t ns = profile.events[step.sources[pairs[i]]].dur_ns;
+      samples[i].push_back(std::max<std::int64_t>(ns, 0));
+    }
+  }
+  std::vector<std::int64_t> times;
+  for (std::vector<std::int64_t>& of_event : samples) {
+    times.push_back(median(of_event));
+  }
+  return times;
+}
+
+const DeviceStep& usual_step(const std::vector<DeviceStep>& steps) {
+  std::map<std::size_t, std::size_t> sizes;
+  for (const DeviceStep& step : steps) {
+    ++sizes[step.names.size()];
+  }
+  const std::size_t usual =
+      std::ranges::max_element(sizes, {}, [](const auto& row) { return row.second; })->first;
+  return *std::ranges::find(steps, usual, [](const DeviceStep& step) { return step.names.size(); });
+}
+
+}  // namespace
+
+GraphTimes graph_times(const Profile& eager, const HostEvents& host, const DeviceEvents& device,
+                       const Join& join, const Profile& graph_run) {
+  NameTable names;
+  const std::vector<DeviceStep> graphed = graphed_steps(graph_run, names);
+  const DeviceStep none;
+  const DeviceStep& usual = graphed.empty() ? none : usual_step(graphed);
+  const std::vector<std::int64_t> times = median_times(graph_run, graphed, usual);
+  const std::vector<LaunchedEvent> events = launched_events(eager, device);
+  const std::int64_t whole_end_ns = whole_profile(host).end_ns;
+  GraphTimes result;
+  for (std::size_t i = 0; i < join.steps.size(); ++i) {
+    const StepSpan& span = join.steps[i].span;
+    const bool is_last = span.end_ns >= whole_end_ns;  // the device ends after the host
+    const DeviceStep step =
+        step_of(eager, events, add_times(span.begin_ns, host.first_ns),
+                is_last ? kLastNs : add_times(span.end_ns, host.first_ns), names);
+    const std::vector<std::uint32_t> pairs = pairs_of(step, usual);
+    std::vector<bool> is_joined(usual.names.size());
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      if (pairs[k] != kUnaligned) {
+        result.ns[step.sources[k]] = times[pairs[k]];
+        is_joined[pairs[k]] = true;
+      }
+    }
+    if (i > 0) {
+      continue;  // the first one tells what is in one of them alone
+    }
+    const auto joined = static_cast<std::uint64_t>(std::ranges::count(is_joined, true));
+    const std::size_t of_both = step.names.size() + usual.names.size();
+    if (2 * static_cast<double>(joined) < kLeastInCommon * static_cast<double>(of_both) ||
+        joined == 0) {
+      throw et_schema::bad_input(
+          "a graphed run of another step",
+          {.file = graph_run.file,
+           .expected = fmt::format("the {} device events of the step in {}, by names in order",
+                                   step.names.size(), eager.file),
+           .got = fmt::format("{} of them among {}", joined, usual.names.size()),
+           .hint = "give the profile of the same step, launched as CUDA or HIP graphs"});
+    }
+    result.eager_only = step.names.size() - joined;
+    result.graph_only = usual.names.size() - joined;
+    for (std::size_t k = 0; k < is_joined.size(); ++k) {
+      if (!is_joined[k]) {
+        const KinetoEvent& event = graph_run.events[usual.sources[k]];
+        et_schema::add_kernel_time(et_schema::kernel_class(event.name), times[k],
+                                   result.graph_only_ns);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace understudy::generator
