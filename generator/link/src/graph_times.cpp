@@ -13,7 +13,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "generator/link/names.h"
-#include "profiled_steps.h"
+#include "generator/link/profiled_steps.h"
 #include "statistics.h"
 
 namespace understudy::generator {
