@@ -42,7 +42,7 @@ struct Made {
 Made made_of(const std::vector<std::string>& paths) {
   cli::Progress progress;
   progress.silence();
-  cli::JobTraces job = cli::read_job(paths);
+  cli::JobTraces job = cli::read_job(paths, "");
   const std::vector<generator::Link> links = cli::link_profiles(paths, job, {}, {}, progress);
   et_schema::Bench bench = generator::generate(job.set.traces, {}, links);
   return {std::move(job.set.traces), std::move(bench)};

@@ -70,7 +70,7 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
                       tensor.sizes,
                       tensor.strides,
                       tensor.has_strides,
-                      argument.is_untyped ? et_schema::DType::kUndefined : tensor.dtype,
+                      argument.is_untyped ? list_dtype(call, position, taken) : tensor.dtype,
                       argument.name,
                       argument.is_written};
   if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
@@ -106,6 +106,16 @@ bool InputTensors::is_number(const Call& call, const Tensor& tensor) {
          std::ranges::none_of(call.recorded.tensors, [](const Tensor* other) {
            return !other->sizes.empty() && !et_schema::is_integral(other->dtype);
          });
+}
+
+/// That of the tensor before it in its list, if an operator made that one; kUndefined: any.
+et_schema::DType InputTensors::list_dtype(const Call& call, std::size_t position,
+                                          std::span<const SeenIndex> taken) const {
+  const bool is_first =
+      position == 0 || call.role_of[position - 1].name != call.role_of[position].name;
+  return is_first || tensors_[taken[position - 1]].born == moment_
+             ? et_schema::DType::kUndefined
+             : tensors_[taken[position - 1]].dtype;
 }
 
 /// The tensors of a list have one element type: that of those which operators made. What is older

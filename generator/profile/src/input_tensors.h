@@ -46,6 +46,8 @@ class InputTensors {
   [[nodiscard]] SeenIndex find_input(const Call& call, std::size_t position,
                                      std::span<const Frame> open, std::span<const SeenIndex> taken,
                                      OptimizerStep::Operand operand);
+  [[nodiscard]] et_schema::DType list_dtype(const Call& call, std::size_t position,
+                                            std::span<const SeenIndex> taken) const;
   [[nodiscard]] SeenIndex given_by_caller(const Call& call, const et_schema::Tensor& tensor,
                                           std::span<const Frame> open) const;
   [[nodiscard]] SeenIndex add_external(const et_schema::Tensor& tensor,
