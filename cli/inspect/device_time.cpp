@@ -126,9 +126,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
     page.sections.push_back(profile_section(document, i));
   }
-  set_data(page, document, "device_time.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page), document, "device_time.json");
 }
 
 }  // namespace understudy::cli
