@@ -119,9 +119,7 @@ pages::Page communication_page(const std::string& path, const std::vector<Collec
             figures("smallest, µs", "smallest_ns", kUsPerNs),
             pages::byte_counts("largest", "largest_bytes"), figures("µs", "largest_ns", kUsPerNs),
             figures("bus GB/s", "bus_gb_per_s"), texts("type", "dtype")})}}};
-  set_data(page, document, "communication.json");
-  page.footer = "Made by Understudy's calibrate.";
-  return page;
+  return made_by("calibrate", std::move(page), document, "communication.json");
 }
 
 void write_platform(const CalibrateArguments& arguments) {
@@ -171,9 +169,7 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   }
   const std::vector<CollectiveRow> rows = rows_of(times, hosts, !device.is_cpu());
   et_schema::write_file_atomically(arguments.rows, predictor::to_json_lines(rows));
-  if (!arguments.fit.quiet || arguments.fit.format != Format::kText) {
-    print_output(pages::written(communication_page(arguments.rows, rows), arguments.fit.format));
-  }
+  pages::show(communication_page(arguments.rows, rows), arguments.fit.format, arguments.fit.quiet);
   if (status == kStatusOk && !arguments.fit.output.empty()) {
     write_platform(arguments);
   }

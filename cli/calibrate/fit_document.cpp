@@ -141,9 +141,7 @@ pages::Page fit_page(const predictor::Platform& platform, const FitResult& resul
                      table_at(document, "/left_out", "Rows that were left out",
                               {texts("reason", "name"), counts("rows", "value")})}},
                    models_section(document)};
-  set_data(page, document, "fit.json", 2);
-  page.footer = "Made by Understudy's calibrate.";
-  return page;
+  return made_by("calibrate", std::move(page), document, "fit.json", 2);
 }
 
 }  // namespace understudy::cli

@@ -21,6 +21,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/zip.h"
+#include "pages/html/from_json.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/overheads/observe.h"
@@ -229,9 +230,7 @@ int fit_files(const FitArguments& arguments) {
   et_schema::write_file_atomically(
       arguments.output, arguments.output.ends_with(".gz") ? et_schema::gzip_bytes(text) : text);
   progress.clear();
-  if (!arguments.quiet || arguments.format != Format::kText) {
-    print_output(pages::written(fit_page(platform, result, arguments.output), arguments.format));
-  }
+  pages::show(fit_page(platform, result, arguments.output), arguments.format, arguments.quiet);
   return kStatusOk;
 }
 

@@ -170,9 +170,7 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
                            {reasons(document, "/benchmarks/refused", "Refused, of benchmarks"),
                             reasons(document, "/benchmarks/left_out", "No calls"),
                             reasons(document, "/refused", "Refused, of the sweep")}});
-  set_data(page, document, "calibration.json", 1);
-  page.footer = "Made by Understudy's calibrate.";
-  return page;
+  return made_by("calibrate", std::move(page), document, "calibration.json", 1);
 }
 
 }  // namespace understudy::cli

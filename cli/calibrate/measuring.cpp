@@ -14,6 +14,7 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "common/stop_signals.h"
+#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
@@ -57,9 +58,7 @@ int measure_machine(const CalibrateArguments& arguments) {
   Progress progress(arguments.fit.quiet);
   const CalibrationSummary summary = measure_operators(arguments, progress);
   progress.clear();
-  if (!arguments.fit.quiet || arguments.fit.format != Format::kText) {
-    print_output(pages::written(summary_page(summary, arguments.rows), arguments.fit.format));
-  }
+  pages::show(summary_page(summary, arguments.rows), arguments.fit.format, arguments.fit.quiet);
   if (summary.signal != 0) {
     return status_of_signal(summary.signal);
   }

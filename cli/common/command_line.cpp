@@ -2,19 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "common/input_limit.h"
-#include "common/nearest_word.h"
 #include "common/run_main.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/input_limit.h"
+#include "et_schema/support/machine_memory.h"
 #include "et_schema/support/version.h"
 
 namespace understudy::cli {
 namespace {
+
+/// Number of inserted, deleted and changed characters between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
 
 /// The flag that was probably meant; empty if none is near.
 std::string nearest_flag(const CLI::App& app, const std::string& flag) {
@@ -76,7 +96,54 @@ std::string statuses_of(const ProgramText& text) {
       text.success, text.failure, text.more_statuses);
 }
 
+/// Ranks on this host, as launchers tell it: Open MPI, MPICH and its kin, torchrun.
+int local_processes() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"}) {
+    const char* const text = std::getenv(name);
+    const int processes = text == nullptr ? 0 : std::atoi(text);
+    if (processes > 0) {
+      return processes;
+    }
+  }
+  return 1;
+}
+
+/// --max-input SIZE, which every program has. Without it the limit follows from the memory
+/// available to this process and to those that a launcher started beside it.
+void add_max_input_option(CLI::App& app) {
+  et_schema::set_process_limits(
+      et_schema::limits_of_memory(et_schema::available_memory(), local_processes()));
+  add_text_option(
+      app, "--max-input",
+      [](const std::string& text) {
+        const auto bytes = et_schema::parse_bytes(text);
+        et_schema::ReadLimits limits;
+        limits.max_held_bytes = bytes.value_or(0);
+        if (bytes) {
+          et_schema::set_process_limits(limits);
+        }
+        return bytes.has_value();
+      },
+      "no number of bytes, as 8G, 512M or 4096", "BYTES",
+      "Refuse inputs that unpack to more than this: 8G, 512M, or a number of bytes (default: a "
+      "quarter of the available memory)");
+}
+
 }  // namespace
+
+std::string nearest_word(const std::string& word, const std::vector<std::string>& known) {
+  constexpr std::size_t kAlwaysNear = 2;
+  std::string nearest;
+  std::size_t least = std::max(word.size() / 3, kAlwaysNear) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
 
 std::unique_ptr<CLI::App> make_app(const ProgramText& text) {
   auto app = std::make_unique<CLI::App>(text.description, text.name);

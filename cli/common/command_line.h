@@ -76,4 +76,9 @@ void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result);
 /// --help and --version, whose text goes to standard output.
 void parse_arguments(CLI::App& app, int argc, char** argv);
 
+/// The one of `known` that was probably meant by `word`: fewest characters to insert, delete or
+/// change, and no more than a third of it. Empty if none is near.
+[[nodiscard]] std::string nearest_word(const std::string& word,
+                                       const std::vector<std::string>& known);
+
 }  // namespace understudy::cli

@@ -142,9 +142,7 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
   if (fit) {
     page.sections.push_back(fit_section(document, *fit));
   }
-  set_data(page, document, "composed.json");
-  page.footer = "Made by Understudy's compose.";
-  return page;
+  return made_by("compose", std::move(page), document, "composed.json");
 }
 
 pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces) {
@@ -170,9 +168,7 @@ pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces) {
                              pieces[i].piece,
                              {ends("input", "reads"), ends("output", "makes")}});
   }
-  set_data(page, document, "pieces.json");
-  page.footer = "Made by Understudy's compose.";
-  return page;
+  return made_by("compose", std::move(page), document, "pieces.json");
 }
 
 }  // namespace understudy::cli

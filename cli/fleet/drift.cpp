@@ -138,8 +138,7 @@ pages::Page drift_page(const std::vector<DriftRow>& rows, std::size_t all, doubl
                     {table_at(document, "/jobs", "How far work has drifted, from 0 to 1",
                               {texts("job"), figures("distance"), texts("drifted"),
                                texts("what moved", "text")})}}};
-  set_data(page, document, "drift.json", 1);
-  return page;
+  return made_by("fleet", std::move(page), document, "drift.json", 1);
 }
 
 }  // namespace
@@ -162,9 +161,7 @@ int fleet_drift(int argc, char** argv) {
   }
   std::ranges::stable_sort(rows, std::ranges::greater(),
                            [](const DriftRow& row) { return row.drift.distance; });
-  if (!arguments.quiet || arguments.format != Format::kText) {
-    print_output(pages::written(drift_page(rows, all, arguments.above), arguments.format));
-  }
+  pages::show(drift_page(rows, all, arguments.above), arguments.format, arguments.quiet);
   const bool has_drifted = std::ranges::any_of(
       rows, [&](const DriftRow& row) { return row.drift.distance > arguments.above; });
   return has_drifted ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;

@@ -76,8 +76,7 @@ pages::Page nights_page(const std::vector<fleet::Night>& nights) {
                  {ids("night"), counts("jobs"), counts("made", "summary/made"),
                   counts("replayed", "summary/replayed"), texts("opened", "opened_utc"),
                   texts("closed", "closed_utc"), texts("what", "text")})}}};
-  set_data(page, document, "nights.json", 1);
-  return page;
+  return made_by("fleet", std::move(page), document, "nights.json", 1);
 }
 
 // ---- one job
@@ -226,8 +225,7 @@ pages::Page job_page(const HistoryArguments& arguments, const std::vector<Chapte
                            {table_at(document, "/events", "What happened",
                                      {ids("night"), verdicts("what", "kind"), texts("platform"),
                                       texts("more", "text")})}});
-  set_data(page, document, "history.json", 1);
-  return page;
+  return made_by("fleet", std::move(page), document, "history.json", 1);
 }
 
 int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {

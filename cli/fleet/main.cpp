@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/nearest_word.h"
+#include "common/command_line.h"
 #include "common/output.h"
 #include "common/run_main.h"
 #include "et_schema/support/error.h"

@@ -112,8 +112,7 @@ pages::Page night_summary_page(const std::string& summary) {
       table_at(night, "/skipped", "Not replayed on this node", {texts("what", "value")}));
   section.blocks.emplace_back(table_at(night, "/not_run", "Not run", {texts("what", "value")}));
   page.sections = {std::move(section)};
-  set_data(page, night, "night.json", 1);
-  return page;
+  return made_by("fleet", std::move(page), night, "night.json", 1);
 }
 
 }  // namespace understudy::cli

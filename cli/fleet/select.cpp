@@ -224,8 +224,7 @@ pages::Page selection_page(const fleet::Selection& selection, std::size_t all, s
                  {texts("platform"), texts("against", "baseline"), ratios("fleet"),
                   ratios("subset"), shares("error"), shares("random, median", "random_median"),
                   shares("random, p90", "random_p90"), texts("chosen on", "chosen_on")})}}};
-  set_data(page, document, "subset.json", 1);
-  return page;
+  return made_by("fleet", std::move(page), document, "subset.json", 1);
 }
 
 /// JSON's texts are YAML's, too.

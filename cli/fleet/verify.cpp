@@ -148,8 +148,7 @@ pages::Page verify_page(const Verifier& verifier, const std::vector<Fault>& faul
          "`fleet gc --keep-nights N` lets go of those before the last N nights."}});
   }
   page.sections = {std::move(section)};
-  set_data(page, document, "verify.json", 1);
-  return page;
+  return made_by("fleet", std::move(page), document, "verify.json", 1);
 }
 
 }  // namespace

@@ -320,9 +320,7 @@ pages::Page generated_page(const Generated& made) {
     page.sections.push_back(
         {"signed", "Signed", {facts_at(document, "", {texts("by key", "signed_by")})}});
   }
-  set_data(page, document, "generated.json");
-  page.footer = "Made by Understudy's generate.";
-  return page;
+  return made_by("generate", std::move(page), document, "generated.json");
 }
 
 }  // namespace understudy::cli

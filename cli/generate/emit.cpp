@@ -111,9 +111,7 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
       {"foreign",
        "Of other libraries",
        {table("foreign", "Of other libraries: the project runs only with --op-library LIB")}}};
-  set_data(page, document, "project.json");
-  page.footer = "Made by Understudy's generate.";
-  return page;
+  return made_by("generate", std::move(page), document, "project.json");
 }
 
 }  // namespace
@@ -148,9 +146,7 @@ void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::st
   const Project project = emitter::emit_project(
       bench, choice.language == "cpp" ? emitter::Language::kCpp : emitter::Language::kPython, name);
   write_files(project, choice.folder);
-  if (!quiet || format != Format::kText) {
-    print_output(pages::written(project_page(project, choice), format));
-  }
+  pages::show(project_page(project, choice), format, quiet);
   if (!project.missing.empty() && !choice.allow_missing) {
     const Missing& first = project.missing.front();
     throw et_schema::run_failed(

@@ -14,7 +14,7 @@
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
 #include "pages/plots/plots.h"
-#include "pages/timeline/timeline.h"
+#include "pages/plots/timeline.h"
 
 namespace understudy::cli {
 namespace {
@@ -352,9 +352,7 @@ pages::Page bench_page(const Bench& bench, const std::string& file, const Inspec
     add_all_ops(document, ops);
     page.sections.push_back(ops_section(document, ops));
   }
-  set_data(page, document, "benchmark.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page), document, "benchmark.json");
 }
 
 }  // namespace understudy::cli

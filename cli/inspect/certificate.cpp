@@ -208,9 +208,7 @@ pages::Page certificate_page(const std::string& path, const std::optional<Certif
                    sources_section(document),
                    contents_section(document),
                    measured_section(document)};
-  set_data(page, document, "certificate.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page), document, "certificate.json");
 }
 
 }  // namespace understudy::cli

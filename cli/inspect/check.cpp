@@ -97,9 +97,7 @@ pages::Page check_page(const std::vector<ChakraFile>& files, const ChakraCheck& 
                   counts("to later nodes", "later_edges"), counts("not simulated", "not_simulated"),
                   texts("version")})}},
       rules_section(document, check)};
-  set_data(page, document, "check.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page), document, "check.json");
 }
 
 }  // namespace understudy::cli

@@ -174,9 +174,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
        ++i) {
     page.sections.push_back(benchmark_section(document, i));
   }
-  set_data(page, document, "device_time.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page), document, "device_time.json");
 }
 
 }  // namespace understudy::cli

@@ -104,9 +104,7 @@ pages::Page kernels_page(const et_schema::Bench& bench) {
                               {texts("kernel", "name"), counts("registers"),
                                byte_counts("shared memory", "shared_bytes"), counts("warps"),
                                counts("bytes"), texts("architecture")})}}};
-  set_data(page, document, "kernels.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page), document, "kernels.json");
 }
 
 }  // namespace understudy::cli

@@ -297,9 +297,7 @@ pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOp
     }
     page.sections.push_back(std::move(tree));
   }
-  set_data(page, document, "traces.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page), document, "traces.json");
 }
 
 }  // namespace understudy::cli

@@ -14,7 +14,7 @@
 #include "compile/profiled_device.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
-#include "pages/prediction/anchored_page.h"
+#include "pages/prediction/prediction_page.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/anchored.h"
 

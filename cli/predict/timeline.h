@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "pages/timeline/timeline.h"
+#include "pages/plots/timeline.h"
 
 namespace understudy::cli {
 

@@ -206,9 +206,7 @@ pages::Page sharding_page(const Sharding& sharding) {
                            sharding.ranks == 1 ? "" : "s");
   page.findings = caveats_of(sharding.plans.front());
   page.sections = {head_section(document), plans_section(document), chosen_section(document)};
-  set_data(page, document, "sharding.json", 1);
-  page.footer = "Made by Understudy's shard.";
-  return page;
+  return made_by("shard", std::move(page), document, "sharding.json", 1);
 }
 
 }  // namespace understudy::cli

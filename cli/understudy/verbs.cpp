@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/nearest_word.h"
+#include "common/command_line.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {

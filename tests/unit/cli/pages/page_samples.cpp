@@ -10,7 +10,7 @@
 #include "pages/comparison/comparison_page.h"
 #include "pages/plots/plots.h"
 #include "pages/plots/series.h"
-#include "pages/prediction/anchored_page.h"
+#include "pages/prediction/prediction_page.h"
 #include "pages/report/report_page.h"
 #include "report_samples.h"
 

@@ -7,8 +7,8 @@
 #include "comparer/compare.h"
 #include "pages/fleet/fleet_pages.h"
 #include "pages/html/page.h"
+#include "pages/plots/timeline.h"
 #include "pages/prediction/prediction_page.h"
-#include "pages/timeline/timeline.h"
 
 namespace understudy::pages {
 

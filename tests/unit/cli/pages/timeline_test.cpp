@@ -1,4 +1,4 @@
-#include "pages/timeline/timeline.h"
+#include "pages/plots/timeline.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "common/output.h"
 #include "et_schema/model/losses.h"
 
 namespace understudy::pages {
@@ -277,6 +278,19 @@ Table device_time_table(const nlohmann::ordered_json& data, const std::string& a
 void set_data(Page& page, const Json& data, std::string name, int indent) {
   page.data = data.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
   page.data_name = std::move(name);
+}
+
+Page made_by(const std::string& program, Page page, const Json& data, std::string name,
+             int indent) {
+  set_data(page, data, std::move(name), indent);
+  page.footer = "Made by Understudy's " + program + ".";
+  return page;
+}
+
+void show(const Page& page, cli::Format format, bool is_quiet) {
+  if (!is_quiet || format != cli::Format::kText) {
+    cli::print_output(written(page, format));
+  }
 }
 
 }  // namespace understudy::pages

@@ -1,5 +1,3 @@
-#include "pages/prediction/anchored_page.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +6,7 @@
 
 #include "common/figures.h"
 #include "pages/html/from_json.h"
+#include "pages/prediction/prediction_page.h"
 
 namespace understudy::pages {
 namespace {
@@ -112,9 +111,7 @@ Page anchored_page(const Json& document, std::size_t top) {
                                figures("Device busy", "device_busy_ms", 1, "ms"),
                                shares("Device idle", "device_idle")})}},
                    {"operators", "Operators", {calls}}};
-  set_data(page, document, "prediction.json", 1);
-  page.footer = "Made by Understudy's predict.";
-  return page;
+  return made_by("predict", std::move(page), document, "prediction.json", 1);
 }
 
 }  // namespace understudy::pages

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "common/step_parts.h"
 #include "pages/plots/plots.h"
 #include "pages/plots/series.h"
 #include "parts.h"
@@ -14,6 +13,37 @@ namespace {
 
 using et_schema::RunFigures;
 using Figure = std::optional<double>;
+
+/// What a step's operators and its communication took, in the original and in the replay's timing
+/// passes. Apart: of an asynchronous communication the original's host shows the time until it was
+/// issued, a timing pass the time until it is complete. Nothing of what is not known.
+struct StepParts {
+  std::optional<double> operators_ms;
+  std::optional<double> recorded_operators_ms;
+  std::optional<double> communication_ms;  ///< only where there is some
+  std::optional<double> recorded_communication_ms;
+};
+
+StepParts parts_of_step(const et_schema::RunFigures& total) {
+  StepParts parts;
+  for (const et_schema::OperatorTime& row : total.operators) {
+    if (row.op_class == "communication") {
+      parts.communication_ms = parts.communication_ms.value_or(0) + row.ms;
+      if (row.recorded_ms) {
+        parts.recorded_communication_ms =
+            parts.recorded_communication_ms.value_or(0) + *row.recorded_ms;
+      }
+    } else {
+      parts.operators_ms = parts.operators_ms.value_or(0) + row.ms;
+    }
+  }
+  // Like the whole it is of those that have a time. Of a job each row is the slowest rank's.
+  if (total.original.operators_ms) {
+    parts.recorded_operators_ms =
+        std::max(0.0, *total.original.operators_ms - parts.recorded_communication_ms.value_or(0));
+  }
+  return parts;
+}
 
 Figure mean(const std::vector<double>& samples) {
   return samples.empty() ? std::nullopt
@@ -45,7 +75,7 @@ Facts end_of(const ReportData& data) {
 /// Its rows; the original's step is whole: a part of it says nothing against it.
 Table original_table(const RunFigures& total, bool is_whole) {
   const et_schema::OriginalStep& original = total.original;
-  const cli::StepParts parts = cli::parts_of_step(total);
+  const StepParts parts = parts_of_step(total);
   const bool has_communication = parts.communication_ms.has_value();
   Table table{.id = "original-table",
               .caption = "Against the original, ms; its times as recorded, on its own machine",
@@ -114,7 +144,7 @@ Section original_section(const ReportData& data) {
             {Notes{{"Not known: no profile of the original is linked to this benchmark."}}}};
   }
   const bool is_whole = data.report.filters.empty();
-  const cli::StepParts parts = cli::parts_of_step(total);
+  const StepParts parts = parts_of_step(total);
   Notes notes;
   if (total.pace.mode == "asap" && is_whole) {
     notes.texts.emplace_back(

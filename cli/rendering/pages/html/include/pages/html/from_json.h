@@ -45,4 +45,11 @@ namespace understudy::pages {
 /// `data` as the page's own, in lines of `indent` blanks (-1: one line), offered as `name`.
 void set_data(Page& page, const nlohmann::ordered_json& data, std::string name, int indent = -1);
 
+/// The same of a page that `program` has made, which its footer says.
+[[nodiscard]] Page made_by(const std::string& program, Page page,
+                           const nlohmann::ordered_json& data, std::string name, int indent = -1);
+
+/// Prints the page; with `is_quiet` its data alone, where that was asked for.
+void show(const Page& page, cli::Format format, bool is_quiet = false);
+
 }  // namespace understudy::pages

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 
 #include "et_schema/prediction/prediction.h"
 #include "pages/html/page.h"
-#include "pages/timeline/timeline.h"
+#include "pages/plots/timeline.h"
 
 namespace understudy::pages {
 
@@ -18,5 +19,10 @@ struct PredictionPageOptions {
 /// its last iterations; none: not drawn.
 [[nodiscard]] Page prediction_page(const et_schema::Prediction& prediction, const Timeline& lanes,
                                    const PredictionPageOptions& options);
+
+/// A profile's step on another card as a document: device time with its interval, what it consists
+/// of, classes of kernels, operators, the host's step. `document`: docs/formats.md, "predict
+/// --from-profile"; it is the page's data. `top`: most operators that a text shows.
+[[nodiscard]] Page anchored_page(const nlohmann::ordered_json& document, std::size_t top);
 
 }  // namespace understudy::pages

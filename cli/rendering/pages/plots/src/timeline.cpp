@@ -1,10 +1,12 @@
-#include "pages/timeline/timeline.h"
+#include "pages/plots/timeline.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "et_schema/support/stretches.h"
 #include "pages/html/table.h"
 
 namespace understudy::pages {
@@ -25,15 +27,12 @@ std::vector<TimelineEvent> sorted_events(const TimelineLane& lane) {
 }
 
 /// Time in which at least one event runs.
-std::int64_t busy_ns(const std::vector<TimelineEvent>& sorted) {
-  std::int64_t busy = 0;
-  std::int64_t end = sorted.empty() ? 0 : sorted.front().start_ns;
-  for (const TimelineEvent& event : sorted) {
-    const std::int64_t event_end = event.start_ns + event.duration_ns;
-    busy += std::max<std::int64_t>(0, event_end - std::max(end, event.start_ns));
-    end = std::max(end, event_end);
+std::int64_t busy_ns(const std::vector<TimelineEvent>& events) {
+  et_schema::Stretches stretches;
+  for (const TimelineEvent& event : events) {
+    stretches.push_back({event.start_ns, event.start_ns + event.duration_ns});
   }
-  return busy;
+  return total_ns(et_schema::merged_stretches(std::move(stretches)));
 }
 
 struct Extent {
