@@ -60,7 +60,7 @@ class CallsOfProgram {
              why.empty() ? "recorded wait" : why + " in the profile");
         continue;
       }
-      join(open_.take_touched(needed_by(program_, instruction)), instruction,
+      join(open_.take_touched(touched_by(program_, instruction)), instruction,
            "needs what it gives or takes");
       if (is_communication(instruction)) {
         add(instruction);

@@ -44,7 +44,7 @@ class Recorder {
       join(open_.take_waited(instruction));
       return;
     }
-    join(open_.take_touched(needed_by(program_, instruction)));
+    join(open_.take_touched(touched_by(program_, instruction)));
     if (is_communication(instruction)) {
       add(instruction);
     }

@@ -116,7 +116,9 @@ class StepWriter {
         lines_.push_back(fmt::format("{} {}", is_python() ? "#" : "//", now));
       }
       free_late(unit);
-      join(open_.take_touched(touched(unit)));
+      for (std::size_t at = unit.begin; at < unit.end; ++at) {
+        join(open_.take_touched(touched_by(program_, program_.instructions[at])));
+      }
       if (unit.function) {
         write_call(unit, *unit.function);
       } else {
@@ -126,16 +128,6 @@ class StepWriter {
       }
     }
     join(open_.take_all());
-  }
-
-  [[nodiscard]] et_schema::Touched touched(const Unit& unit) const {
-    et_schema::Touched all;
-    for (std::size_t at = unit.begin; at < unit.end; ++at) {
-      const et_schema::Touched one = needed_by(program_, program_.instructions[at]);
-      all.reads.insert(all.reads.end(), one.reads.begin(), one.reads.end());
-      all.writes.insert(all.writes.end(), one.writes.begin(), one.writes.end());
-    }
-    return all;
   }
 
   void join(const std::vector<std::uint32_t>& works) {

@@ -70,6 +70,9 @@ std::vector<std::uint32_t> OpenComms::take_touched(const Touched& touched) {
     return {};
   }
   return take_if([&](const Open& open) {
+    if (touched.is_view && open.comm != nullptr && !open.comm->why.empty()) {
+      return false;
+    }
     const auto is_output = [&](StorageId storage) { return open.outputs.contains(storage); };
     const auto is_input = [&](StorageId storage) { return open.inputs.contains(storage); };
     return std::ranges::any_of(touched.reads, is_output) ||

@@ -19,9 +19,11 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
       // its output too.
       const bool writes =
           communicates ? i == 1 && instruction.comm->kind != CommKind::kSend
-                       : !instruction.schema || instruction.kind == InstructionKind::kNative ||
-                             (program.schemas[*instruction.schema].find('!') != std::string::npos &&
-                              argument_is_written(program.schemas[*instruction.schema], i));
+          : instruction.kind == InstructionKind::kAlias
+              ? false
+              : !instruction.schema || instruction.kind == InstructionKind::kNative ||
+                    (program.schemas[*instruction.schema].find('!') != std::string::npos &&
+                     argument_is_written(program.schemas[*instruction.schema], i));
       (writes ? touched.writes : touched.reads).push_back(storage_of(slot));
     });
   }
@@ -32,14 +34,8 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
       touched.writes.push_back(storage);
     }
   });
+  touched.is_view = touched.writes.empty() && !slots_in(instruction.results).empty();
   return touched;
-}
-
-Touched needed_by(const Program& program, const Instruction& instruction) {
-  Touched touched = touched_by(program, instruction);
-  const bool is_view = instruction.kind == InstructionKind::kAlias ||
-                       (touched.writes.empty() && !slots_in(instruction.results).empty());
-  return is_view ? Touched() : std::move(touched);
 }
 
 std::vector<std::int64_t> operator_streams(const Program& program) {

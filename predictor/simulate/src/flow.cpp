@@ -69,8 +69,8 @@ class FlowBuilder {
       join(at, open_.take_waited(instruction));
       return;
     }
-    join(at, open_.take_touched(needed_by(program_, instruction)));
     const Touched touched = touched_by(program_, instruction);
+    join(at, open_.take_touched(touched));
     if (flow_.timelines.size() > 1) {
       for (const auto& [timeline, other] : hosts_.enter(at, flow.timeline, touched)) {
         flow.after_hosts.push_back(other);

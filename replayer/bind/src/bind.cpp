@@ -156,7 +156,7 @@ class Binder {
     SlotUse use;
     use.reads = slots_of(instruction.args);
     // The arguments of a native instruction include its forward's arguments; all of them are read.
-    before_needing(needed_by(program_, instruction), use.reads);
+    before_touching(touched_by(program_, instruction), use.reads);
     step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
     for (PlannedArgument& argument : plan) {
       bound_.entries.push_back(stack_entry(std::move(argument)));
@@ -219,8 +219,8 @@ class Binder {
   }
 
   /// Joins communications that must be complete, and makes slots that nothing has made.
-  void before_needing(const et_schema::Touched& needed, const std::vector<SlotId>& slots) {
-    steps_.add_joins(open_.take_touched(needed), JoinedBy::kDataFlow);
+  void before_touching(const et_schema::Touched& touched, const std::vector<SlotId>& slots) {
+    steps_.add_joins(open_.take_touched(touched), JoinedBy::kDataFlow);
     steps_.add_missing(slots);
   }
 
@@ -234,7 +234,7 @@ class Binder {
       steps_.add_give(&instruction, to.front());
       return;
     }
-    steps_.add_missing(from);
+    before_touching(touched_by(program_, instruction), from);
     if (from.front() != to.front()) {
       steps_.add_alias(&instruction, from.front(), to.front());
     }
@@ -260,7 +260,7 @@ class Binder {
       const Slot& result = program_.slots[to.front()];
       if (source.sizes == result.sizes && source.dtype == result.dtype &&
           source.strides == result.strides && !result.external) {
-        steps_.add_missing(from);
+        before_touching(touched_by(program_, instruction), from);
         steps_.add_alias(&instruction, from.front(), to.front());
         return;
       }
@@ -281,7 +281,7 @@ class Binder {
     }
     SlotUse use;
     use.reads = comm.inputs;
-    before_needing(touched_by(program_, instruction), comm.inputs);
+    before_touching(touched_by(program_, instruction), comm.inputs);
     for (const SlotId slot : comm.outputs) {
       const bool is_available = steps_.is_available(slot);
       (is_available ? use.reads : use.makes).push_back(slot);

@@ -124,7 +124,7 @@ class Gathering : public testing::Test {
   }
   bool is_joined_by(const std::string& schema, std::vector<Argument> arguments, SlotId result) {
     const Instruction instruction = builder_.op(schema, std::move(arguments), {ref(result)});
-    return open_.take_touched(needed_by(builder_.program(), instruction)) == Numbers{0};
+    return open_.take_touched(touched_by(builder_.program(), instruction)) == Numbers{0};
   }
 
   ProgramBuilder builder_;
@@ -136,11 +136,17 @@ class Gathering : public testing::Test {
   std::unique_ptr<Instruction> gather_;
 };
 
-TEST_F(Gathering, ReadingItsInputOrViewingItsResultJoinsNothing) {
+TEST_F(Gathering, ReadingItsInputJoinsNothingAndAViewOfItsResultWhereOnlyStreamsWaitForIt) {
   EXPECT_FALSE(is_joined_by("aten::relu(Tensor self) -> Tensor", {ref(shard_)}, other_));
+  gather_->comm->why = kOwnStream;
   EXPECT_FALSE(
       is_joined_by("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(whole_)}, view_));
   EXPECT_TRUE(is_joined_by("aten::relu(Tensor self) -> Tensor", {ref(view_)}, other_));
+}
+
+TEST_F(Gathering, AViewOfItsResultJoinsItWhereTheProgramWaits) {
+  EXPECT_TRUE(
+      is_joined_by("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {ref(whole_)}, view_));
 }
 
 TEST_F(Gathering, WritingItsInputJoinsIt) {
@@ -149,9 +155,9 @@ TEST_F(Gathering, WritingItsInputJoinsIt) {
 
 TEST_F(Gathering, AnotherThatReadsItsInputRunsBesideIt) {
   const Instruction send = builder_.add_collective(CommKind::kSend, {ref(shard_)}, {ref(shard_)});
-  EXPECT_EQ(open_.take_touched(needed_by(builder_.program(), send)), Numbers{});
+  EXPECT_EQ(open_.take_touched(touched_by(builder_.program(), send)), Numbers{});
   const Instruction receive = builder_.add_collective(CommKind::kRecv, {}, {ref(shard_)});
-  EXPECT_EQ(open_.take_touched(needed_by(builder_.program(), receive)), Numbers{0});
+  EXPECT_EQ(open_.take_touched(touched_by(builder_.program(), receive)), Numbers{0});
 }
 
 }  // namespace

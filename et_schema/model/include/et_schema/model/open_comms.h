@@ -41,8 +41,9 @@ class OpenComms {
   /// A send whose tensors are its own: nothing joins it but the end.
   void start_detached(std::uint32_t number);
 
-  /// Those that must be joined before something that needs or changes these memories: what reads
-  /// the input of a communication alone joins nothing.
+  /// Those that must be joined before something that touches these memories so. What reads the
+  /// input of a communication alone joins nothing. A view joins a call that the program has to wait
+  /// for before it touches the result, but not one that only streams wait for (CommInfo::why).
   [[nodiscard]] std::vector<std::uint32_t> take_touched(const Touched& touched);
   /// Those that a recorded wait joins: where it names their group, those of its group, sequence
   /// number and kind; else those that work on the tensor it names; else, of the first started that

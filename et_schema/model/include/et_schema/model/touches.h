@@ -12,12 +12,11 @@ namespace understudy::et_schema {
 struct Touched {
   std::vector<StorageId> reads;
   std::vector<StorageId> writes;
+  bool is_view = false;  ///< it needs nothing of their content: its results are views of them
 };
 /// By its schema; what has none may write what it takes. A communication reads its inputs and
 /// writes its outputs.
 [[nodiscard]] Touched touched_by(const Program& program, const Instruction& instruction);
-/// Those whose content it needs or changes: the same, but nothing where it only makes views.
-[[nodiscard]] Touched needed_by(const Program& program, const Instruction& instruction);
 
 /// Recorded streams of operators by falling number of instructions, then by number.
 [[nodiscard]] std::vector<std::int64_t> operator_streams(const Program& program);
