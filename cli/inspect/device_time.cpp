@@ -134,9 +134,23 @@ Json benchmark_document(const std::string& path) {
       {"file", et_schema::file_name(path)}, {"device_ms", ms}, {"device_time", std::move(rows)}};
 }
 
+void add_findings(const et_schema::Profile& profile, std::vector<std::string>& findings) {
+  if (profile.losses[et_schema::Loss::kTruncatedFiles] > 0) {
+    findings.push_back(
+        fmt::format("{} is cut off: what came after its end counts nowhere.", profile.file));
+  }
+  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
+    findings.push_back(
+        fmt::format("{} shows no device: record with ProfilerActivity.CUDA, which ROCm has, too.",
+                    profile.file));
+  }
+}
+
 }  // namespace
 
 pages::Page device_time_page(const std::vector<std::string>& paths) {
+  pages::Page page;
+  page.title = "Where the device's time went";
   Json profiles = Json::array();
   Json benchmarks = Json::array();
   for (const std::string& path : paths) {
@@ -146,9 +160,11 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
       continue;
     }
     et_schema::read_input_files(
-        path, et_schema::process_limits(), [&profiles](et_schema::InputFile&& file) {
+        path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
-            profiles.push_back(profile_document(et_schema::parse_kineto(file.data, file.name)));
+            const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
+            add_findings(profile, page.findings);
+            profiles.push_back(profile_document(profile));
           }
         });
   }
@@ -165,8 +181,6 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
   if (!benchmarks.empty()) {
     document["benchmarks"] = std::move(benchmarks);
   }
-  pages::Page page;
-  page.title = "Where the device's time went";
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
     page.sections.push_back(profile_section(document, i));
   }

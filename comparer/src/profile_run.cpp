@@ -200,6 +200,7 @@ Run run_of(const Profile& profile, const std::set<std::string>& known, bool by_d
   run.file = profile.file;
   run.is_profile = true;
   run.by_device = by_device;
+  run.is_cut_off = profile.losses[et_schema::Loss::kTruncatedFiles] > 0;
   run.pace = "original";
   if (profile.distributed) {
     run.world_size = static_cast<int>(profile.distributed->world_size);

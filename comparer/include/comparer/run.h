@@ -46,6 +46,7 @@ struct Run {
   std::vector<std::string> filters;    ///< of a report: what narrowed the replay
   std::string interrupted_by;          ///< of a report that is not complete: the signal
   et_schema::Environment environment;  ///< of a report; of a profile the device alone
+  bool is_cut_off = false;             ///< of a profile: the file ends before its end
   bool by_device = false;              ///< classes are of the device's own time
   std::uint64_t samples_left_out = 0;  ///< figures that were not finite
   /// et_schema::interruptions_per_s(): others ran on our cores.

@@ -42,6 +42,10 @@ std::vector<std::string> findings_of(const Comparison& comparison, const std::ve
         findings.push_back(
             fmt::format("{} is not complete: ended by {}.", run.file, run.interrupted_by));
       }
+      if (run.is_cut_off) {
+        findings.push_back(
+            fmt::format("{} is cut off: what came after its end counts nowhere.", run.file));
+      }
     }
   }
   if (comparison.was_busy) {
