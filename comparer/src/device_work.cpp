@@ -72,14 +72,23 @@ DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b) {
 
 void refuse_different_work(const DeviceSides& sides) {
   constexpr double kLeastShare = 0.1;
-  const DeviceComparison comparison = compare_devices(sides.a, sides.b);
-  const auto share = [](const std::optional<double>& shared, const std::optional<double>& all) {
-    return all.value_or(0) > 0 ? shared.value_or(0) / *all : 0;
-  };
-  const double most = std::max(share(comparison.shared.a_ms, comparison.all.a_ms),
-                               share(comparison.shared.b_ms, comparison.all.b_ms));
-  if (most < kLeastShare && comparison.all.a_ms.value_or(0) > 0 &&
-      comparison.all.b_ms.value_or(0) > 0) {
+  // Kernels that no operator is known of tell nothing.
+  DeviceRow all;
+  DeviceRow shared;
+  for (const DeviceRow& row : compare_devices(sides.a, sides.b).calls) {
+    if (!row.name.starts_with('(')) {
+      add(row, all);
+      if (row.a_ms && row.b_ms) {
+        add(row, shared);
+      }
+    }
+  }
+  if (all.a_ms.value_or(0) <= 0 || all.b_ms.value_or(0) <= 0) {
+    return;
+  }
+  const double most =
+      std::max(shared.a_ms.value_or(0) / *all.a_ms, shared.b_ms.value_or(0) / *all.b_ms);
+  if (most < kLeastShare) {
     throw et_schema::usage_error(
         "the profiles are of different work",
         {.file = sides.b.file,

@@ -8,4 +8,5 @@ OWN_BIN = ROOT / "build" / "release" / "bin"
 OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
 SAMPLES = ROOT / "fleet_samples"
 PROGRAMS = HERE / "programs"
+START_RANKS = "tests/mpi/start_ranks"  # ranks of this host, with or without MPI
 CHECK_S = 60  # time for one check, at most

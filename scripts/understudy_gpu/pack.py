@@ -10,6 +10,8 @@ from understudy_capture.endings import Refused
 from .layout import OWN_BIN, ROOT
 
 PROGRAMS = ["inspect", "generate", "replay", "compare"]
+# Ranks over there start without MPI (START_RANKS), whose libraries would take 5 MB.
+LEFT_OUT = "understudy_backend_mpi.so"
 # Libraries of the system, and LibTorch's, are on every machine that has what --python needs.
 SYSTEM = re.compile(r"/(ld-linux|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)[-.]|/torch/|"
                     r"/nvidia/")
@@ -44,7 +46,8 @@ def pack(target):
     for folder in ("bin", "lib/understudy"):
         (target / folder).mkdir(parents=True, exist_ok=True)
     files = [OWN_BIN / name for name in PROGRAMS]
-    files += sorted((OWN_BIN.parent / "lib" / "understudy").glob("*.so"))
+    modules = sorted((OWN_BIN.parent / "lib" / "understudy").glob("*.so"))
+    files += [module for module in modules if module.name != LEFT_OUT]
     for file in files:
         listed = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=True)
         for library in re.findall(r"=> (/.+) \(0x", listed.stdout):

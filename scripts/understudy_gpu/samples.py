@@ -2,7 +2,7 @@
 
 import statistics
 
-from .layout import SAMPLES
+from .layout import SAMPLES, START_RANKS
 
 TRAINED = ["mlp", "resnet18", "gpt_adamw_foreach", "gpt_adamw_fused", "dlrm_dense", "dlrm_sparse",
            "speech_encoder"]
@@ -42,12 +42,12 @@ def check_ranks(machine, name, out):
     row, report = capture_and_replay(
         machine, name, out,
         capturing=["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks],
-        replaying=["scripts/mpirun", "-np", ranks] if ranks > 1 else [],
+        replaying=[START_RANKS, ranks] if ranks > 1 else [],
         options=[] if machine.device == "cpu" else ["--comms", "nccl"])
     return {**row, "name": f"{name}, {ranks} rank{'s' if ranks > 1 else ''}",
             "communication_ms": sum(operator["ms"] for operator in report["operators"]
                                     if operator["class"] == "communication"),
-            "comms": report["environment"]["settings"].get("comms", "mpi")}
+            "comms": report["environment"]["settings"].get("comms", "host")}
 
 
 def check_stored(machine, name, out):

@@ -63,7 +63,7 @@ class WholeFleet(unittest.TestCase):
         victim.write_bytes(victim.read_bytes()[:-100])
         told, names = self.night(status=1)
         self.assertEqual((told["made"], names["changed"], names["broken"]), (5, whole[:5], [whole[10]]))
-        self.assertIn("all whole", self.fleet("verify", "--quiet"))
+        self.assertIn("All are whole.", self.fleet("verify", "--quiet"))
 
 
 if __name__ == "__main__":

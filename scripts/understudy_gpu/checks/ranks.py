@@ -1,9 +1,6 @@
 """Checks ranks on one device: NCCL with one rank, and two ranks that share the device."""
 
-import shutil
-
-from ..layout import SAMPLES
-from ..machine import NotRun
+from ..layout import SAMPLES, START_RANKS
 
 STEPS = ["--warmup", 2, "--timed", 5, "--profiled", 1]
 ITERATIONS = ["--warmup", 2, "--iterations", 5, "--passes", 2]
@@ -20,13 +17,11 @@ def one(machine, findings, work):
 
 
 def two(machine, findings, work):
-    if shutil.which("mpirun") is None:
-        raise NotRun("there is no mpirun here")
     bench = machine.generate(SAMPLES / "gpt_ddp", work / "two_ranks.et")
-    ranks = ["scripts/mpirun", "-np", 2, machine.bin / "replay", bench]
+    ranks = [START_RANKS, 2, machine.bin / "replay", bench]
     target = work / "two_ranks.json"
     if machine.device == "cpu":
-        report = machine.replay(bench, target, *ITERATIONS, launcher=ranks[:3])
+        report = machine.replay(bench, target, *ITERATIONS, launcher=ranks[:2])
         _expect_whole(findings, report, None)
         return
     refused = machine.start(*ranks, "--device", "cuda", *ITERATIONS)
