@@ -16,9 +16,9 @@ namespace understudy::generator {
 /// Writes the selected operators of one rank as instructions over numbered slots (docs/design.md,
 /// "Identity"). Value rules are added later: see value_rules.h. Losses of lowering are added to
 /// Program::losses. `reduce_ops`: GenerateOptions::reduce_ops.
-[[nodiscard]] et_schema::Program lower(const et_schema::Trace& trace, const CommCalls& calls,
-                                       const Flow& flow, const Selected& selected,
-                                       const std::vector<WorkingLabel>& labels, Groups& groups,
-                                       const std::map<CommKind, std::string>& reduce_ops);
+[[nodiscard]] et_schema::Program lower(
+    const et_schema::Trace& trace, const CommCalls& calls, const Flow& flow,
+    const Selected& selected, const std::vector<WorkingLabel>& labels, Groups& groups,
+    const std::map<et_schema::CommKind, std::string>& reduce_ops);
 
 }  // namespace understudy::generator
