@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "backends/half.h"
 #include "cannot_use.h"
 #include "et_schema/support/error.h"
 
@@ -182,14 +183,10 @@ void NcclLibrary::destroy(NcclComm comm) const noexcept {
 
 NcclOp NcclLibrary::make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const {
   constexpr int kHostImmediate = 1;
-  // The factor in the elements' own type, which NCCL copies. A bfloat16 is the upper half of a
-  // float.
+  // The factor in the elements' own type, which NCCL copies.
   auto single = static_cast<float>(how.factor);
   double wide = how.factor;
-  constexpr unsigned kHalfBits = 16;
-  constexpr std::uint32_t kHalfOfLast = 0x8000;
-  auto half =
-      static_cast<std::uint16_t>((std::bit_cast<std::uint32_t>(single) + kHalfOfLast) >> kHalfBits);
+  std::uint16_t half = BFloat16::from_float(single);
   void* const scalar = how.dtype == NcclDType::kFloat64    ? static_cast<void*>(&wide)
                        : how.dtype == NcclDType::kBFloat16 ? static_cast<void*>(&half)
                                                            : static_cast<void*>(&single);

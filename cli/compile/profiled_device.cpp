@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "et_schema/json_trace/sniff.h"
+#include "et_schema/kineto/nested_events.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
@@ -162,18 +163,13 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile) {
   return calls;
 }
 
-et_schema::Stretch stretch_of(const KinetoEvent& event) {
-  return {event.ts_ns, event.ts_ns + std::max<std::int64_t>(event.dur_ns, 0)};
-}
-
 void set_times(const Profile& profile, ProfiledDevice& device) {
   et_schema::Stretches steps;
   et_schema::Stretches work;
   et_schema::Stretches all;
   std::set<std::string_view> names;
   for (const KinetoEvent& event : profile.events) {
-    if (event.category == KinetoCategory::kUserAnnotation &&
-        event.name.starts_with("ProfilerStep#")) {
+    if (is_profiler_step(event)) {
       steps.push_back(stretch_of(event));
       names.insert(event.name);
     } else if (is_device_work(event)) {

@@ -76,9 +76,10 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
     backend_->set_time_limit(*arguments_.options.timeout_s);
   }
   together([&] { load(); });
-  check_same(et_schema::benchmark_hash(bench_), "the ranks have read different benchmarks",
-             arguments_.input,
-             "Copy the benchmark anew to hosts on which it lies on a disk of their own.");
+  if (!is_alone()) {
+    check_same(benchmark_hash(), "the ranks have read different benchmarks", arguments_.input,
+               "Copy the benchmark anew to hosts on which it lies on a disk of their own.");
+  }
   try {
     const int status = run_ranks();
     has_ended_ = true;
@@ -120,6 +121,9 @@ void ReplayJob::check_rank() const {
 }
 
 void ReplayJob::check_alike() {
+  if (is_alone()) {
+    return;
+  }
   std::string mine = fmt::format("{}", fmt::join(arguments_.filters, " "));
   for (const auto& [name, value] : settings_of(arguments_)) {
     mine += fmt::format("{}{}: {}", mine.empty() ? "" : ", ", name, value);
@@ -130,9 +134,6 @@ void ReplayJob::check_alike() {
 
 void ReplayJob::check_same(const std::string& mine, const char* summary, const std::string& field,
                            const char* hint) {
-  if (is_alone()) {
-    return;
-  }
   const std::string theirs = backend_->all_gather_text(mine).front();
   together([&] {
     if (mine != theirs) {
@@ -141,6 +142,14 @@ void ReplayJob::check_same(const std::string& mine, const char* summary, const s
           {.field = field, .expected = theirs + ", as on rank 0", .got = mine, .hint = hint});
     }
   });
+}
+
+/// It is worked out once, though ranks tell each other before the run and the report after it.
+const std::string& ReplayJob::benchmark_hash() {
+  if (benchmark_hash_.empty()) {
+    benchmark_hash_ = et_schema::benchmark_hash(bench_);
+  }
+  return benchmark_hash_;
 }
 
 void ReplayJob::load() {
@@ -332,7 +341,7 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
   }
   et_schema::Environment environment = replayer::describe_environment(run);
   environment.benchmark = std::filesystem::path(arguments_.input).filename().string();
-  environment.benchmark_hash = et_schema::benchmark_hash(bench_);
+  environment.benchmark_hash = benchmark_hash();
   environment.backend = backend_->name();
   environment.hosts = backend_->all_gather_text(backend_->host());
   environment.settings = settings_of(arguments_);
@@ -365,28 +374,31 @@ void ReplayJob::print(const Report& report) const {
 
 /// What single ranks have beside the report, by the first of them.
 void ReplayJob::write_rank_files(const replayer::RankRun& run, const Report& report) {
-  const auto of_all = [this](const std::string& path, const std::string& mine, const auto& write) {
-    if (path.empty()) {
-      return;
+  if (!arguments_.operator_times_path.empty()) {
+    const et_schema::OperatorTimes times{report.environment.tool_version,
+                                         report.environment.benchmark,
+                                         report.environment.benchmark_hash,
+                                         report.environment.device,
+                                         report.environment.threads,
+                                         report.world_size,
+                                         run.instruction_times};
+    const auto all = backend_->all_gather_text(et_schema::to_json_lines(times));
+    if (is_first()) {
+      write_operator_times(arguments_.operator_times_path, times, all);
     }
-    const std::vector<std::string> all = backend_->all_gather_text(mine);
-    if (is_first() && !mine.empty()) {
-      write(path, all);
+  }
+  if (!arguments_.checksums_path.empty()) {
+    const auto all = backend_->all_gather_text(run.checksums);
+    if (is_first()) {
+      write_checksums(arguments_.checksums_path, all);
     }
-  };
-  const et_schema::OperatorTimes times{report.environment.tool_version,
-                                       report.environment.benchmark,
-                                       report.environment.benchmark_hash,
-                                       report.environment.device,
-                                       report.environment.threads,
-                                       report.world_size,
-                                       run.instruction_times};
-  of_all(arguments_.operator_times_path, et_schema::to_json_lines(times),
-         [&](const std::string& path, const std::vector<std::string>& all) {
-           write_operator_times(path, times, all);
-         });
-  of_all(arguments_.checksums_path, run.checksums, write_checksums);
-  of_all(arguments_.trace_path, run.trace, write_traces);
+  }
+  if (!run.trace.empty()) {
+    const auto all = backend_->all_gather_text(run.trace);
+    if (is_first()) {
+      write_traces(arguments_.trace_path, all);
+    }
+  }
 }
 
 void ReplayJob::check_coverage(const Report& report) const {

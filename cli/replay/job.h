@@ -33,9 +33,10 @@ class ReplayJob {
   void check_rank() const;
   /// Ranks that were told to run different things would wait for each other in vain.
   void check_alike();
-  /// Refuses what differs from rank 0's.
+  /// Of several ranks: refuses what differs from rank 0's.
   void check_same(const std::string& mine, const char* summary, const std::string& field,
                   const char* hint);
+  [[nodiscard]] const std::string& benchmark_hash();
   void load();
   /// Before the work: what cannot be written, or would take the place of something else.
   void refuse_outputs() const;
@@ -63,6 +64,7 @@ class ReplayJob {
   ReplayArguments arguments_;
   std::unique_ptr<backends::Backend> backend_;
   et_schema::Bench bench_;
+  std::string benchmark_hash_;          ///< of `bench_`; empty: not worked out yet
   std::vector<std::string> libraries_;  ///< for the environment
   Progress progress_;
   StopSignals signals_;

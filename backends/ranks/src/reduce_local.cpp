@@ -7,8 +7,8 @@
 #include <iterator>
 #include <type_traits>
 
+#include "backends/half.h"
 #include "et_schema/support/assert.h"
-#include "half.h"
 
 namespace understudy::backends {
 

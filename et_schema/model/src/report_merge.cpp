@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/report.h"
 #include "et_schema/model/report_fields.h"
 #include "et_schema/support/assert.h"

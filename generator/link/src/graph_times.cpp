@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "align.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "generator/link/names.h"
@@ -197,14 +198,11 @@ GraphTimes graph_times(const Profile& eager, const HostEvents& host, const Devic
   const DeviceStep& usual = graphed.empty() ? none : usual_step(graphed);
   const std::vector<std::int64_t> times = median_times(graph_run, graphed, usual);
   const std::vector<LaunchedEvent> events = launched_events(eager, device);
-  const std::int64_t whole_end_ns = whole_profile(host).end_ns;
+  const std::vector<StepSpan> spans = launch_spans(join, host);
   GraphTimes result;
-  for (std::size_t i = 0; i < join.steps.size(); ++i) {
-    const StepSpan& span = join.steps[i].span;
-    const bool is_last = span.end_ns >= whole_end_ns;  // the device ends after the host
-    const DeviceStep step =
-        step_of(eager, events, add_times(span.begin_ns, host.first_ns),
-                is_last ? kLastNs : add_times(span.end_ns, host.first_ns), names);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const DeviceStep step = step_of(eager, events, add_times(spans[i].begin_ns, host.first_ns),
+                                    add_times(spans[i].end_ns, host.first_ns), names);
     const std::vector<std::uint32_t> pairs = pairs_of(step, usual);
     std::vector<bool> is_joined(usual.names.size());
     for (std::size_t k = 0; k < pairs.size(); ++k) {

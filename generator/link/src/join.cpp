@@ -1,6 +1,7 @@
 #include "join.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace understudy::generator {
 
@@ -66,6 +67,18 @@ void sum_up(Join& join, const HostEvents& host, std::size_t nodes) {
   }
   join.agreement =
       elements == 0 ? 0 : 2 * static_cast<double>(pairs) / static_cast<double>(elements);
+}
+
+std::vector<StepSpan> launch_spans(const Join& join, const HostEvents& host) {
+  const std::int64_t whole_end_ns = whole_profile(host).end_ns;
+  std::vector<StepSpan> spans;
+  for (const JoinedStep& step : join.steps) {
+    spans.push_back(step.span);
+    if (step.span.end_ns >= whole_end_ns) {
+      spans.back().end_ns = std::numeric_limits<std::int64_t>::max();
+    }
+  }
+  return spans;
 }
 
 }  // namespace understudy::generator

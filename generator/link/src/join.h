@@ -54,4 +54,8 @@ struct Join {
 /// Counts the events of each step, and what was joined over all steps.
 void sum_up(Join& join, const HostEvents& host, std::size_t nodes);
 
+/// When the work of each joined step was launched: while the step lasted. The last of a profile has
+/// no end, as the device ends after the host.
+[[nodiscard]] std::vector<StepSpan> launch_spans(const Join& join, const HostEvents& host);
+
 }  // namespace understudy::generator

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "clock.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/program.h"
 #include "et_schema/support/error.h"
@@ -21,6 +19,7 @@
 #include "generator/link/names.h"
 #include "graph_times.h"
 #include "join.h"
+#include "launch_sums.h"
 #include "layout.h"
 #include "statistics.h"
 #include "waits.h"
@@ -38,18 +37,6 @@ using et_schema::Trace;
 /// With less agreement, the profile is that of another program.
 constexpr double kLeastAgreement = 0.75;
 constexpr double kLeastJoined = 0.9;
-
-const et_schema::KernelClassTimes kNoTimes;
-
-/// What an event launched.
-struct Launched {
-  std::int64_t device_ns = 0;
-  std::uint64_t count = 0;
-  std::optional<std::int64_t> stream = {};
-  et_schema::KernelClassTimes kernel_classes = {};
-  bool reads_pinned = false;  ///< copies from page-locked memory of the host
-  bool is_cut_off = false;    ///< part of what it launched is not in the profile
-};
 
 /// The profiler fills in "Record function id" only while an execution trace is being taken.
 bool has_trace_ids(const Profile& profile) {
@@ -77,7 +64,10 @@ class Linker {
     take_out(cost, host_);
     sum_children();
     find_kinds();
-    sum_launches(device);
+    LaunchSums sums =
+        sum_launches({profile_, host_, nodes_, join_, device, graph_, is_in_operator_});
+    launched_ = std::move(sums.launched);
+    result_.profile.outside = std::move(sums.outside);
     result_.nodes.resize(trace_.nodes.size());
     take_medians(waits, event_waits);
     add_up_subtrees();
@@ -184,108 +174,9 @@ class Linker {
     }
   }
 
-  /// Assigns each device event to the innermost joined event around its launch; one without such an
-  /// event counts under the reason for that.
-  void sum_launches(const DeviceEvents& device) {
-    std::vector<NodeIndex> node_of(host_.events.size(), et_schema::kNoNode);
-    for (const JoinedStep& step : join_.steps) {
-      for (std::size_t i = 0; i < step.event_of.size(); ++i) {
-        if (step.event_of[i] != kNoEvent) {
-          node_of[step.event_of[i]] = nodes_.nodes[i];
-        }
-      }
-    }
-    launched_.resize(host_.events.size());
-    const auto owner_of = [&](HostIndex owner) {
-      while (owner != kNoEvent && node_of[owner] == et_schema::kNoNode) {
-        owner = host_.events[owner].parent;
-      }
-      return owner;
-    };
-    for (const HostIndex unanswered : device.unanswered) {
-      if (const HostIndex owner = owner_of(unanswered); owner != kNoEvent) {
-        launched_[owner].is_cut_off = true;
-      }
-    }
-    for (const DeviceEvent& event : device.linked) {
-      const HostIndex owner = owner_of(event.operator_);
-      const bool is_in_none = owner == kNoEvent || (is_in_label(node_of[owner]) &&
-                                                    is_graph_launch(profile_.events[event.launch]));
-      if (is_in_none) {
-        add_outside({event.source, event.launch});
-        continue;
-      }
-      const et_schema::KinetoEvent& source = profile_.events[event.source];
-      Launched& sum = launched_[owner];
-      const std::int64_t ns = event_ns(event.source);
-      sum.device_ns = add_times(sum.device_ns, ns);
-      et_schema::add_kernel_time(class_of(source), ns, sum.kernel_classes);
-      ++sum.count;
-      if (!sum.stream && source.stream >= 0) {
-        sum.stream = source.stream;
-      }
-      sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
-    }
-    for (const UnlinkedEvent& event : device.unlinked) {
-      add_outside(event);
-    }
-    for (auto& [why, row] : outside_) {
-      row.device_ns /= static_cast<std::int64_t>(join_.steps.size());
-      et_schema::scale_kernel_times(row.device_ns, row.kernel_classes);
-    }
-    for (const et_schema::KernelClassTime& time : graph_ ? graph_->graph_only_ns : kNoTimes) {
-      add_outside(et_schema::Outside::kGraphLaunch, time.kernel_class, time.ns);
-    }
-    for (auto& [why, row] : outside_) {
-      result_.profile.outside.push_back(std::move(row));
-    }
-  }
-
-  /// Adds an unlinked event of the joined steps. Its launch time decides the step, or its own time
-  /// if the launch is not known.
-  void add_outside(const UnlinkedEvent& event) {
-    const std::int64_t time_ns = host_.relative(profile_.events[event.launch].ts_ns);
-    const auto is_around = [&](const JoinedStep& step) {
-      const bool is_last = step.span.end_ns >= whole_.end_ns;  // the device ends after the host
-      return step.span.begin_ns <= time_ns && (is_last || time_ns < step.span.end_ns);
-    };
-    if (std::ranges::any_of(join_.steps, is_around)) {
-      const et_schema::Outside why = is_graph_launch(profile_.events[event.launch])
-                                         ? et_schema::Outside::kGraphLaunch
-                                         : et_schema::Outside::kUnlinked;
-      add_outside(why, class_of(profile_.events[event.source]), event_ns(event.source));
-    }
-  }
-
-  void add_outside(et_schema::Outside why, std::string_view kernel_class, std::int64_t ns) {
-    et_schema::OutsideTime& row = outside_.try_emplace(why, why).first->second;
-    row.device_ns = add_times(row.device_ns, ns);
-    et_schema::add_kernel_time(kernel_class, ns, row.kernel_classes);
-  }
-
-  /// The time of a device event: in the graphed run where there is one, in which it takes none
-  /// where that lacks it.
-  [[nodiscard]] std::int64_t event_ns(std::uint32_t source) const {
-    if (graph_) {
-      const auto found = graph_->ns.find(source);
-      return found == graph_->ns.end() ? 0 : found->second;
-    }
-    return std::max<std::int64_t>(profile_.events[source].dur_ns, 0);
-  }
-
-  /// Equal names of a profile share one address, so each is looked up once.
-  [[nodiscard]] std::string_view class_of(const et_schema::KinetoEvent& event) {
-    const auto [known, is_new] = classes_.try_emplace(event.name.data());
-    if (is_new) {
-      known->second = et_schema::kernel_class(event.name);
-    }
-    return known->second;
-  }
-
   // ---- times, by node
 
   void find_kinds() {
-    whole_ = whole_profile(host_);
     communicates_.assign(trace_.nodes.size(), false);
     is_in_operator_.assign(trace_.nodes.size(), false);
     for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
@@ -296,8 +187,6 @@ class Linker {
       is_in_operator_[i] = is_in_operator_[parent] || kind != NodeClass::kLabel;
     }
   }
-
-  [[nodiscard]] bool is_in_label(NodeIndex node) const { return !is_in_operator_[node]; }
 
   /// A communication's kernel waits for the other ranks, except in the steps where this rank came
   /// last. If ranks take turns at coming last, a median would hold waiting on each of them, so the
@@ -360,7 +249,7 @@ class Linker {
 
   /// Whether no step has all that the operator launched; then the part that is there must do.
   [[nodiscard]] bool is_cut_off_everywhere(std::size_t position) const {
-    return !launched_.empty() && std::ranges::none_of(join_.steps, [&](const JoinedStep& step) {
+    return std::ranges::none_of(join_.steps, [&](const JoinedStep& step) {
       const HostIndex event = step.event_of[position];
       return event != kNoEvent && !launched_[event].is_cut_off;
     });
@@ -373,9 +262,9 @@ class Linker {
     }
     samples.host.push_back(std::max<std::int64_t>(host_ns(event), 0));
     samples.self.push_back(std::max<std::int64_t>(host_ns(event) - children_ns_[event], 0));
-    const bool is_cut_off = !launched_.empty() && launched_[event].is_cut_off;
+    const bool is_cut_off = launched_[event].is_cut_off;
     result_.losses.add(Loss::kCutOffSamples, is_cut_off ? 1 : 0);
-    if (!launched_.empty() && (!is_cut_off || samples.takes_cut_off)) {
+    if (!is_cut_off || samples.takes_cut_off) {
       samples.device.push_back(launched_[event].device_ns);
       et_schema::add_kernel_times(launched_[event].kernel_classes, samples.kernel_classes);
       samples.launches.push_back(static_cast<std::int64_t>(launched_[event].count));
@@ -466,14 +355,11 @@ class Linker {
   HostEvents host_;
   Join join_;
   std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of those right below it
-  std::vector<Launched> launched_;         ///< by event; empty without device events
+  std::vector<Launched> launched_;         ///< by event
   std::vector<bool> communicates_;         ///< by node: it is a communication, or lies below one
   std::vector<bool> is_in_operator_;  ///< by node: it is an operator or lies below one, so it is no
                                       ///< label above all operators
-  StepSpan whole_;
   std::optional<GraphTimes> graph_;
-  std::unordered_map<const char*, std::string_view> classes_;
-  std::map<et_schema::Outside, et_schema::OutsideTime> outside_;  ///< over the joined steps
   Link result_;
 };
 

@@ -66,8 +66,7 @@ class Asynchrony {
   [[nodiscard]] bool is_on_device(const Instruction& instruction) const {
     const std::vector<SlotId> slots = et_schema::slots_in(instruction.args);
     return std::ranges::any_of(slots, [&](SlotId slot) {
-      return program_.storages[program_.slots[slot].storage].device.type !=
-             et_schema::DeviceType::kCpu;
+      return is_accelerator(program_.storages[program_.slots[slot].storage].device);
     });
   }
 

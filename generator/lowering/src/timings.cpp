@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "et_schema/model/device_time.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"

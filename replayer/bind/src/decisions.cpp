@@ -15,6 +15,7 @@
 
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/compiled_kernel.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/operator_map.h"

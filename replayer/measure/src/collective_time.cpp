@@ -27,6 +27,19 @@ std::uint64_t collective_bytes(const backends::Call& call, int group_size) {
                                                             bytes_of(call.outputs), group_size));
 }
 
+backends::Ended end_of_comm(const BoundProgram& bound, const Step& step,
+                            std::chrono::steady_clock::time_point now) {
+  const bool is_start = step.kind == StepKind::kStart;
+  if (!is_start && step.kind != StepKind::kJoin) {
+    return std::nullopt;
+  }
+  const BoundComm& comm = bound.comms[step.index];
+  if (comm.call.memory != et_schema::DeviceType::kCpu || (is_start && !comm.blocking)) {
+    return std::nullopt;
+  }
+  return comm.blocking ? now : comm.ended.value_or(now);
+}
+
 void OverlapHook::built(const Step& step) {
   if (issue_ != nullptr) {
     issue_->built(step);
@@ -42,8 +55,7 @@ void OverlapHook::called(const Step& step, const torch::jit::Stack& stack) {
   if (!is_start && step.kind != StepKind::kJoin) {
     return;
   }
-  const BoundComm& comm = bound_.comms[step.index];
-  if (comm.call.memory != et_schema::DeviceType::kCpu) {
+  if (bound_.comms[step.index].call.memory != et_schema::DeviceType::kCpu) {
     return;
   }
   const Clock::time_point now = Clock::now();
@@ -56,9 +68,8 @@ void OverlapHook::called(const Step& step, const torch::jit::Stack& stack) {
   } else {
     times.exposed_s.back() += host_s;
   }
-  if (!is_start || comm.blocking) {
-    const Clock::time_point end = comm.blocking ? now : comm.ended.value_or(now);
-    times.in_flight_s.push_back(std::chrono::duration<double>(end - starts_[step.index]).count());
+  if (const backends::Ended end = end_of_comm(bound_, step, now)) {
+    times.in_flight_s.push_back(std::chrono::duration<double>(*end - starts_[step.index]).count());
   }
 }
 

@@ -16,6 +16,11 @@ namespace understudy::replayer {
 /// nccl-tests' size of a call in bytes: see docs/metrics.md.
 [[nodiscard]] std::uint64_t collective_bytes(const backends::Call& call, int group_size);
 
+/// When a communication in host memory ended that this step, its start or its wait, has completed
+/// by `now`. None: it completes none.
+[[nodiscard]] backends::Ended end_of_comm(const BoundProgram& bound, const Step& step,
+                                          std::chrono::steady_clock::time_point now);
+
 /// How communications run beside operators: passes in which each starts where it was recorded, and
 /// is waited for there. Of host memory alone, since the host does not wait for a device's.
 class OverlapHook : public NoHook {

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "collective_time.h"
 #include "et_schema/support/error.h"
 #include "replayer/dispatch/layout.h"
 
@@ -104,16 +105,10 @@ void ProfiledHook::called(const Step& step, const torch::jit::Stack& stack) {
   if (issue_ != nullptr) {
     issue_->called(step, stack);
   }
-  const bool is_start = step.kind == StepKind::kStart;
-  if (!is_start && step.kind != StepKind::kJoin) {
-    return;
-  }
-  const BoundComm& comm = bound_.comms[step.index];
-  if (comm.call.memory == et_schema::DeviceType::kCpu && (!is_start || comm.blocking)) {
-    const Clock::time_point now = Clock::now();
-    spans_.push_back(
-        {fmt::format("{} in '{}', communication {}", name_of(step), comm.group_name, step.index),
-         starts_[step.index], comm.blocking ? now : comm.ended.value_or(now)});
+  if (const backends::Ended end = end_of_comm(bound_, step, Clock::now())) {
+    spans_.push_back({fmt::format("{} in '{}', communication {}", name_of(step),
+                                  bound_.comms[step.index].group_name, step.index),
+                      starts_[step.index], *end});
   }
 }
 

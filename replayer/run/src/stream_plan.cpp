@@ -54,11 +54,12 @@ class StreamPlanner {
         streams_(et_schema::operator_streams(program)),
         touches_(program.storages.size()),
         home_(program.storages.size()),
-        has_own_stream_(bound.comms.size() + 1) {
+        has_own_stream_(bound.comms.size()) {
     for (const Step& step : bound.steps) {
       const std::optional<std::int64_t> own = own_stream(step);
-      has_own_stream_[step.kind == StepKind::kStart && own ? step.index : bound.comms.size()] =
-          true;
+      if (own && step.kind == StepKind::kStart) {
+        has_own_stream_[step.index] = true;
+      }
       if (own && !find(*own)) {
         streams_.push_back(*own);
       }

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "half.h"
+#include "backends/half.h"
 #include "wires.h"
 
 extern "C" int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);

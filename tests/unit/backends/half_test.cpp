@@ -1,5 +1,5 @@
 // Conversions of the half types: every value, and the rounding between each two neighbours.
-#include "half.h"
+#include "backends/half.h"
 
 #include <gtest/gtest.h>
 

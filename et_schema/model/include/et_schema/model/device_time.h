@@ -1,22 +1,22 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "et_schema/model/program.h"
+#include "et_schema/model/report.h"
 
 namespace understudy::et_schema {
 
-/// A part of the recorded device time of a step (docs/metrics.md, "Device time").
-struct DeviceTime {
-  std::string kernel_class;  ///< kernel_class(); "not told" where a benchmark does not say
-  std::string fate;          ///< what it is in the benchmark, or became in a replay
-  double ms = 0;
-  double share = 0;  ///< of the step's device time
-  bool operator==(const DeviceTime&) const = default;
-};
+void add_kernel_time(std::string_view kernel_class, std::int64_t ns, KernelClassTimes& times);
+void add_kernel_times(const KernelClassTimes& added, KernelClassTimes& times);
+/// None becomes less than 0.
+void take_kernel_times(const KernelClassTimes& taken, KernelClassTimes& times);
+/// Makes them add up to `ns`, but for rounding.
+void scale_kernel_times(std::int64_t ns, KernelClassTimes& times);
 
 /// What an instruction is: "operator", "communication", "compiled kernel", "label without
 /// operators".

@@ -146,12 +146,6 @@ struct KernelClassTime {
 };
 /// In order of classes, each once. How a device time is shared by them: the sum need not be it.
 using KernelClassTimes = std::vector<KernelClassTime>;
-void add_kernel_time(std::string_view kernel_class, std::int64_t ns, KernelClassTimes& times);
-void add_kernel_times(const KernelClassTimes& added, KernelClassTimes& times);
-/// None becomes less than 0.
-void take_kernel_times(const KernelClassTimes& taken, KernelClassTimes& times);
-/// Makes them add up to `ns`, but for rounding.
-void scale_kernel_times(std::int64_t ns, KernelClassTimes& times);
 
 struct Timing {
   std::int64_t start_ns = 0;  ///< its issue, since the step's start on the host

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/model/device_time.h"
 #include "et_schema/model/gpu_use.h"
 #include "et_schema/model/measurement.h"
 
@@ -38,6 +37,15 @@ struct TimeShare {
   std::string name;
   double share = 0;
   bool operator==(const TimeShare&) const = default;
+};
+
+/// A part of the recorded device time of a step (docs/metrics.md, "Device time").
+struct DeviceTime {
+  std::string kernel_class;  ///< kernel_class(); "not told" where a benchmark does not say
+  std::string fate;          ///< what it is in the benchmark, or became in a replay
+  double ms = 0;
+  double share = 0;  ///< of the step's device time
+  bool operator==(const DeviceTime&) const = default;
 };
 
 struct Coverage {

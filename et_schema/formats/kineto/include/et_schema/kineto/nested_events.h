@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <unordered_map>
@@ -11,8 +13,9 @@
 
 namespace understudy::et_schema {
 
+/// One that ends before it begins takes no time.
 [[nodiscard]] inline Stretch stretch_of(const KinetoEvent& event) {
-  return {event.ts_ns, event.ts_ns + event.dur_ns};
+  return {event.ts_ns, event.ts_ns + std::max<std::int64_t>(event.dur_ns, 0)};
 }
 [[nodiscard]] inline bool are_on_one_thread(const KinetoEvent& a, const KinetoEvent& b) {
   return a.pid == b.pid && a.tid == b.tid;

@@ -1,0 +1,147 @@
+#include "launch_sums.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "et_schema/model/device_time.h"
+#include "et_schema/model/op_class.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::KinetoEvent;
+using et_schema::NodeIndex;
+using et_schema::Outside;
+
+class Summer {
+ public:
+  explicit Summer(const LaunchInputs& inputs)
+      : in_(inputs),
+        spans_(launch_spans(inputs.join, inputs.host)),
+        node_of_(inputs.host.events.size(), et_schema::kNoNode) {
+    for (const JoinedStep& step : in_.join.steps) {
+      for (std::size_t i = 0; i < step.event_of.size(); ++i) {
+        if (step.event_of[i] != kNoEvent) {
+          node_of_[step.event_of[i]] = in_.nodes.nodes[i];
+        }
+      }
+    }
+    sums_.launched.resize(in_.host.events.size());
+  }
+
+  LaunchSums sum() {
+    for (const HostIndex unanswered : in_.device.unanswered) {
+      if (const HostIndex owner = owner_of(unanswered); owner != kNoEvent) {
+        sums_.launched[owner].is_cut_off = true;
+      }
+    }
+    for (const DeviceEvent& event : in_.device.linked) {
+      add(event);
+    }
+    for (const UnlinkedEvent& event : in_.device.unlinked) {
+      add_outside(event);
+    }
+    for (auto& [why, row] : outside_) {
+      row.device_ns /= static_cast<std::int64_t>(spans_.size());
+      et_schema::scale_kernel_times(row.device_ns, row.kernel_classes);
+    }
+    if (in_.graph) {
+      for (const et_schema::KernelClassTime& time : in_.graph->graph_only_ns) {
+        add_outside(Outside::kGraphLaunch, time.kernel_class, time.ns);
+      }
+    }
+    for (auto& [why, row] : outside_) {
+      sums_.outside.push_back(std::move(row));
+    }
+    return std::move(sums_);
+  }
+
+ private:
+  [[nodiscard]] HostIndex owner_of(HostIndex event) const {
+    while (event != kNoEvent && node_of_[event] == et_schema::kNoNode) {
+      event = in_.host.events[event].parent;
+    }
+    return event;
+  }
+
+  void add(const DeviceEvent& event) {
+    const HostIndex owner = owner_of(event.operator_);
+    const bool is_in_none = owner == kNoEvent || (!in_.is_in_operator[node_of_[owner]] &&
+                                                  is_graph_launch(profile(event.launch)));
+    if (is_in_none) {
+      add_outside({event.source, event.launch});
+      return;
+    }
+    const KinetoEvent& source = profile(event.source);
+    Launched& sum = sums_.launched[owner];
+    const std::int64_t ns = event_ns(event.source);
+    sum.device_ns = add_times(sum.device_ns, ns);
+    et_schema::add_kernel_time(class_of(source), ns, sum.kernel_classes);
+    ++sum.count;
+    if (!sum.stream && source.stream >= 0) {
+      sum.stream = source.stream;
+    }
+    sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
+  }
+
+  /// Adds an unlinked event of the joined steps. Its launch time decides the step, or its own time
+  /// if the launch is not known.
+  void add_outside(const UnlinkedEvent& event) {
+    const KinetoEvent& launch = profile(event.launch);
+    const std::int64_t time_ns = in_.host.relative(launch.ts_ns);
+    const auto is_around = [&](const StepSpan& span) {
+      return span.begin_ns <= time_ns && time_ns < span.end_ns;
+    };
+    if (std::ranges::any_of(spans_, is_around)) {
+      add_outside(is_graph_launch(launch) ? Outside::kGraphLaunch : Outside::kUnlinked,
+                  class_of(profile(event.source)), event_ns(event.source));
+    }
+  }
+
+  void add_outside(Outside why, std::string_view kernel_class, std::int64_t ns) {
+    et_schema::OutsideTime& row = outside_.try_emplace(why, why).first->second;
+    row.device_ns = add_times(row.device_ns, ns);
+    et_schema::add_kernel_time(kernel_class, ns, row.kernel_classes);
+  }
+
+  [[nodiscard]] const KinetoEvent& profile(std::uint32_t position) const {
+    return in_.profile.events[position];
+  }
+
+  /// The time of a device event: in the graphed run where there is one, in which it takes none
+  /// where that lacks it.
+  [[nodiscard]] std::int64_t event_ns(std::uint32_t source) const {
+    if (in_.graph) {
+      const auto found = in_.graph->ns.find(source);
+      return found == in_.graph->ns.end() ? 0 : found->second;
+    }
+    return std::max<std::int64_t>(profile(source).dur_ns, 0);
+  }
+
+  /// Equal names of a profile share one address, so each is looked up once.
+  [[nodiscard]] std::string_view class_of(const KinetoEvent& event) {
+    const auto [known, is_new] = classes_.try_emplace(event.name.data());
+    if (is_new) {
+      known->second = et_schema::kernel_class(event.name);
+    }
+    return known->second;
+  }
+
+  const LaunchInputs& in_;
+  std::vector<StepSpan> spans_;     ///< of the joined steps
+  std::vector<NodeIndex> node_of_;  ///< by host event; kNoNode of one that is not joined
+  std::unordered_map<const char*, std::string_view> classes_;
+  std::map<Outside, et_schema::OutsideTime> outside_;  ///< over the joined steps
+  LaunchSums sums_;
+};
+
+}  // namespace
+
+LaunchSums sum_launches(const LaunchInputs& inputs) {
+  return Summer(inputs).sum();
+}
+
+}  // namespace understudy::generator
