@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "et_schema/support/error.h"
-#include "et_schema/support/json_scan.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/trace_start.h"
 #include "et_schema/support/unpack.h"

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "et_schema/support/error.h"
-#include "et_schema/support/trace_start.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -192,30 +191,11 @@ std::size_t find_json_start(std::string_view text) {
   return skip_space(text, text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
 }
 
-void fail_too_deep() {
-  throw bad_input("brackets nested too deep",
-                  {.field = "nodes",
-                   .expected = fmt::format("at most {} brackets inside each other", kMaxJsonDepth),
-                   .got = "more"});
-}
-
-void refuse_deep_start(std::string_view start) {
-  const std::size_t position = find_json_start(start);
-  if (position < start.size() && (start[position] == '{' || start[position] == '[') &&
-      scan_brackets(start, position).status == ScanStatus::kTooDeep) {
-    fail_too_deep();
-  }
-}
-
-void refuse_deep_start(const std::string& name, std::string_view start) {
-  if (starts_as_binary_trace(start)) {
-    return;
-  }
-  try {
-    refuse_deep_start(start);
-  } catch (const Error& error) {
-    throw error.with_file(name);
-  }
+Error too_deep() {
+  return bad_input("brackets nested too deep",
+                   {.field = "nodes",
+                    .expected = fmt::format("at most {} brackets inside each other", kMaxJsonDepth),
+                    .got = "more"});
 }
 
 }  // namespace understudy::et_schema

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "et_schema/support/error.h"
 #include "et_schema/support/json_scan.h"
 
 namespace understudy::et_schema {
@@ -134,6 +135,15 @@ bool starts_as_binary_trace(std::string_view start) {
 bool starts_as_trace(std::string_view start) {
   const std::size_t first = find_json_start(start);
   return (first < start.size() && start[first] == '{') || starts_as_binary_trace(start);
+}
+
+void refuse_deep_start(const std::string& name, std::string_view start) {
+  const std::size_t first = find_json_start(start);
+  if (!starts_as_binary_trace(start) && first < start.size() &&
+      (start[first] == '{' || start[first] == '[') &&
+      scan_brackets(start, first).status == ScanStatus::kTooDeep) {
+    throw too_deep().with_file(name);
+  }
 }
 
 }  // namespace understudy::et_schema

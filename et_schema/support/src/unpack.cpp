@@ -10,7 +10,6 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
-#include "et_schema/support/json_scan.h"
 #include "et_schema/support/quote.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/trace_start.h"

@@ -34,6 +34,19 @@ const Maker& maker_of(const Card& card) {
 /// 0.3 µs; what a kernel takes beyond that is work done badly.
 constexpr double kLongestLatencyNs = 3000;
 
+/// How much of what a kernel is better or worse than usual by it is on another card, in ln: all of
+/// it where only the memory is another (H100, H200), some on the maker's other chips, less where
+/// libraries are others.
+double shared_part(const Card& here, const Card& there) {
+  constexpr double kOfOneMaker = 0.75;
+  constexpr double kOfMakers = 0.5;
+  if (&maker_of(here) != &maker_of(there)) {
+    return kOfMakers;
+  }
+  const bool is_one_chip = here.processors == there.processors && here.clock_hz == there.clock_hz;
+  return is_one_chip ? 1 : kOfOneMaker;
+}
+
 /// By TimePart: half the width of the 90 % interval, as a share. They are choices.
 constexpr std::array<double, kTimeParts> kWidths = {0.25, 0.4, 0.4, 0.25, 0.7, 0.1};
 
@@ -121,10 +134,9 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
     parts[TimePart::kUnknown] = rest_ns * peak_ratio(of_class, here, there);
     return parts;
   }
-  // What a kernel is better or worse than usual by it is on the maker's other cards; other
-  // libraries' kernels share half of it. Nothing is faster than the peaks.
-  const double usual = rest_ns / usual_ns(recorded.call, here);
-  const double carried = &maker_here == &maker_there ? usual : std::sqrt(usual);
+  // Nothing is faster than the peaks.
+  const double carried =
+      std::pow(rest_ns / usual_ns(recorded.call, here), shared_part(here, there));
   parts[is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory] =
       std::max(usual_ns(recorded.call, there) * carried,
                std::min(roofline_bound_ns(recorded.call, there), rest_ns));

@@ -1,9 +1,10 @@
 // How well models of operators predict what they were not fitted to, on tables of kernels measured
 // on several cards (docs/formats.md, "Operator tables", "Cards"):
-//   study_operators KERNELS CARDS random|largest|card|speed [ROWS] [OPERATOR…]
+//   study_operators KERNELS CARDS random|largest|card|anchor|speed [ROWS] [OPERATOR…]
 // random: a fifth of the shapes held out; largest: the tenth with the largest bound; card: each
 // card predicted from the others, with 0, 1, 20, 50 and 100 calls of its own, drawn ten times as
-// `calibrate` draws them, uniformly in ln of each size; speed: 10,000 predictions. ROWS of each
+// `calibrate` draws them, uniformly in ln of each size; anchor: each call from its time on another
+// card, as of a profile (anchored.h); speed: 10,000 predictions. ROWS of each
 // card and operator are drawn (default: all); OPERATOR, such as linear, leaves
 // out others (default: all). Beside the share that intervals hold stands how far they reach: the
 // median over the calls of e^width - 1, in %.
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "predictor/calls/measured_files.h"
+#include "predictor/operators/anchored.h"
 #include "predictor/operators/fitted_model.h"
 #include "predictor/operators/operator_models.h"
 
@@ -319,6 +321,66 @@ void study_cards(const Operators& operators) {
   }
 }
 
+/// Calls that take this long are hardly longer for the host's part, which these tables include.
+constexpr double kLongNs = 200e3;
+
+void study_anchor(const std::string& kernels, const std::string& specs, const Asked& asked) {
+  const std::vector<Card> cards = read_cards(specs);
+  const std::vector<MeasuredCall> calls = read_measured_calls({kernels}).calls;
+  // By operator and sizes, on each card.
+  std::map<std::string, std::map<std::uint64_t, std::map<std::string, const MeasuredCall*>>>
+      by_call;
+  for (const MeasuredCall& call : calls) {
+    if (const std::string op = full_name(call.call); asked.holds(op)) {
+      by_call[op][point_of(call.call, cards.front()).shape][call.device] = &call;
+    }
+  }
+  fmt::print(
+      "each call of at least 0.2 ms from its time on another card, over the pairs of cards: "
+      "mean error / worst pair's mean / sum's error, mean and worst, in %\n");
+  for (const auto& [op, shapes] : by_call) {
+    std::map<std::pair<const Card*, const Card*>, std::array<double, 4>> pairs;
+    for (const auto& [key, on] : shapes) {
+      for (const Card& here : cards) {
+        for (const Card& there : cards) {
+          const auto from = on.find(here.name);
+          const auto to = on.find(there.name);
+          if (&here == &there || from == on.end() || to == on.end() ||
+              std::min(from->second->median_ns, to->second->median_ns) < kLongNs) {
+            continue;
+          }
+          const double ns =
+              anchored_time({.call = from->second->call, .ns = from->second->median_ns}, here,
+                            there)
+                  .total_ns();
+          auto& [count, missed, predicted, measured] = pairs[{&here, &there}];
+          count += 1;
+          missed += std::abs(ns / to->second->median_ns - 1);
+          predicted += ns;
+          measured += to->second->median_ns;
+        }
+      }
+    }
+    double mean = 0, worst = 0, sum = 0, worst_sum = 0;
+    std::string text;
+    for (const auto& [pair, sums] : pairs) {
+      const auto& [count, missed, predicted, measured] = sums;
+      const double of_pair = kPercent * missed / count;
+      const double of_sum = kPercent * (predicted / measured - 1);
+      mean += of_pair;
+      worst = std::max(worst, of_pair);
+      sum += std::abs(of_sum);
+      worst_sum = std::max(worst_sum, std::abs(of_sum));
+      text += fmt::format("\n    {} -> {}: {} calls, {:.1f}, sum {:+.1f}", pair.first->name,
+                          pair.second->name, count, of_pair, of_sum);
+    }
+    const auto of = static_cast<double>(pairs.size());
+    fmt::print("{:24} {:.1f} / {:.1f} / {:.1f}, {:.1f}{}\n", op, mean / of, worst, sum / of,
+               worst_sum, text);
+    std::fflush(stdout);
+  }
+}
+
 void study_speed(const std::string& kernels, const std::string& specs) {
   const std::vector<MeasuredCall> all = read_measured_calls({kernels}).calls;
   std::vector<MeasuredCall> calls;
@@ -351,7 +413,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() < 3) {
     fmt::print(stderr,
-               "usage: study_operators KERNELS CARDS random|largest|card|speed [ROWS] "
+               "usage: study_operators KERNELS CARDS random|largest|card|anchor|speed [ROWS] "
                "[OPERATOR...]\n");
     return 2;
   }
@@ -361,6 +423,10 @@ int main(int argc, char** argv) {
     return 0;
   }
   const Asked asked = asked_of(arguments);
+  if (what == "anchor") {
+    study_anchor(arguments[0], arguments[1], asked);
+    return 0;
+  }
   const Operators operators = read(arguments[0], arguments[1], asked);
   if (what == "card") {
     study_cards(operators);

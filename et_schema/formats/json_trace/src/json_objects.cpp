@@ -98,7 +98,7 @@ class ObjectsReader {
   void read_damaged() {
     const RepairedObject object = repair_object(json_, cursor_.position(), kind_.keys);
     if (object.status == ScanStatus::kTooDeep) {
-      fail_too_deep();
+      throw too_deep();
     }
     if (object.status == ScanStatus::kCutOff) {
       losses_.add(Loss::kTruncatedNodes);
@@ -193,7 +193,7 @@ std::string_view JsonCursor::skip_value() {
   if (stands_on('{') || stands_on('[')) {
     const ScanResult scan = scan_brackets(json_, begin);
     if (scan.status == ScanStatus::kTooDeep) {
-      fail_too_deep();
+      throw too_deep();
     }
     position_ = scan.end;
     if (scan.status == ScanStatus::kCutOff) {

@@ -62,7 +62,7 @@ std::string_view JsonPull::skip() {
   } else if (stands_on('{') || stands_on('[')) {
     const ScanResult scan = scan_brackets({at_, static_cast<std::size_t>(end_ - at_)}, 0);
     if (scan.status == ScanStatus::kTooDeep) {
-      fail_too_deep();
+      throw too_deep();
     }
     if (scan.status == ScanStatus::kCutOff) {
       throw JsonDamage();

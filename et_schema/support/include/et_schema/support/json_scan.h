@@ -9,8 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
+
+#include "et_schema/support/error.h"
 
 namespace understudy::et_schema {
 
@@ -68,14 +69,7 @@ template <bool or_control>
 /// The first position that is neither a byte order mark nor white space.
 [[nodiscard]] std::size_t find_json_start(std::string_view text);
 
-/// Throws Error (bad input) about brackets nested deeper than kMaxJsonDepth.
-[[noreturn]] void fail_too_deep();
-
-/// Throws if the first bytes of a file are JSON that is nested too deep. Bytes that are not text
-/// pass.
-void refuse_deep_start(std::string_view start);
-/// The same for a file or an archive's member, which the error names. A trace that is not JSON
-/// passes.
-void refuse_deep_start(const std::string& name, std::string_view start);
+/// The bad input of brackets nested deeper than kMaxJsonDepth.
+[[nodiscard]] Error too_deep();
 
 }  // namespace understudy::et_schema

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace understudy::et_schema {
@@ -15,5 +16,9 @@ namespace understudy::et_schema {
 /// Whether a file starts like that, or as a JSON object; only such files of folders and archives
 /// are read.
 [[nodiscard]] bool starts_as_trace(std::string_view start);
+
+/// Throws Error (bad input) with the name of the file or archive's member whose first bytes are
+/// JSON that is nested too deep. A trace that is not JSON passes.
+void refuse_deep_start(const std::string& name, std::string_view start);
 
 }  // namespace understudy::et_schema
