@@ -22,7 +22,7 @@ function(base64_of_sha256 output hex)
   set(${output} "${text}=" PARENT_SCOPE)
 endfunction()
 
-set(source "// Made by cmake/EmbedAssets.cmake.\n#include \"embedded_assets.h\"\n\nnamespace understudy::pages {\n")
+set(source "// Made by cmake/EmbedAssets.cmake.\n#include \"raw_html.h\"\n\nnamespace understudy::pages {\n")
 foreach(asset IN LISTS ASSETS)
   string(REGEX MATCH "^([a-z_]+)=(.+)$" matched "${asset}")
   set(name "${CMAKE_MATCH_1}")

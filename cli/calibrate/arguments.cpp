@@ -66,29 +66,30 @@ std::optional<double> parse_duration_s(const std::string& text) {
   return number * scale;
 }
 
-void add_limit_options(CLI::App& app, CalibrateArguments& arguments) {
+void add_limit_options(CommandLine& line, CalibrateArguments& arguments) {
   arguments.budget_s = kDefaultBudgetSeconds;
-  add_text_option(
-      app, "--budget",
-      [&arguments](const std::string& text) {
-        const std::optional<double> seconds = parse_duration_s(text);
-        arguments.budget_s = seconds.value_or(0);
-        return seconds.has_value();
-      },
-      "no duration, as 90s, 10m or 1.5h", "TIME",
-      "Total measuring time, interrupted calibrations included: 90s, 10m, 1h")
-      ->default_str("10m");
+  line.add_text(
+          "--budget TIME",
+          [&arguments](const std::string& text) {
+            const std::optional<double> seconds = parse_duration_s(text);
+            arguments.budget_s = seconds.value_or(0);
+            return seconds.has_value();
+          },
+          "no duration, as 90s, 10m or 1.5h",
+          "Total measuring time, interrupted calibrations included: 90s, 10m, 1h")
+      .shows_default("10m");
   arguments.error = kDefaultPercent / kPercent;
-  add_text_option(
-      app, "--error",
-      [&arguments](const std::string& text) {
-        const std::optional<double> percent = parse_percent(text, kPercent);
-        arguments.error = percent.value_or(0) / kPercent;
-        return percent.has_value();
-      },
-      "no percentage above 0, as 5 or 2.5%", "X%",
-      "Stop measuring an operator when new calls are predicted with at most this error, on average")
-      ->default_str("5%");
+  line.add_text(
+          "--error X%",
+          [&arguments](const std::string& text) {
+            const std::optional<double> percent = parse_percent(text, kPercent);
+            arguments.error = percent.value_or(0) / kPercent;
+            return percent.has_value();
+          },
+          "no percentage above 0, as 5 or 2.5%",
+          "Stop measuring an operator when new calls are predicted with at most this error, on "
+          "average")
+      .shows_default("5%");
 }
 
 std::vector<int> default_threads() {
@@ -97,11 +98,11 @@ std::vector<int> default_threads() {
 }
 
 /// Flags of measuring make no sense beside measurements that exist, and the other way round.
-void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
+void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
   for (const char* flag : {"--rows", "--for", "--sweep", "--device", "--energy", "--budget",
                            "--error", "--only", "--threads"}) {
-    if (!measures && app.count(flag) > 0) {
+    if (!measures && line.is_given(flag)) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,
                                     .expected = "no INPUT",
@@ -118,58 +119,50 @@ void check_mode(const CLI::App& app, const CalibrateArguments& arguments) {
             "calibrate --help shows examples");
 }
 
-void add_measuring_options(CLI::App& app, CalibrateArguments& arguments) {
-  app.add_option(
-         "--rows", arguments.rows,
-         "Write the measured rows to this operator-times file as they come, those of embedding "
-         "tables to FILE.tables; existing files are continued (default: files beside the platform "
-         "file, until that is written)")
-      ->type_name("FILE");
-  app.add_option("--for", arguments.benches,
-                 "Measure the operator calls of this benchmark or trace, and calls of neighbouring "
-                 "sizes; can be repeated")
-      ->type_name("BENCH")
-      ->allow_extra_args(false);
-  add_allow_option(app, arguments.allowed_operators);
-  app.add_flag("--sweep", arguments.sweeps,
-               "With --for: measure all other operators, too (without --for they always are)");
-  app.add_option("--device", arguments.device,
-                 "What to measure: cpu, cuda (a GPU; under mpirun the GPU with the rank's number "
-                 "on its host, and NCCL between them) or cuda:N")
-      ->type_name("DEVICE")
-      ->capture_default_str();
-  app.add_flag("--energy", arguments.energy,
-               "Measure the energy of each call, too, in half a second more of it (GPUs)");
-  add_limit_options(app, arguments);
-  app.add_option("--only", arguments.only,
-                 fmt::format("Measure only operators of this class: {}",
-                             fmt::join(calibrator::area_classes(), ", ")))
-      ->check(CLI::IsMember(calibrator::area_classes()).description(""))
-      ->type_name("CLASS");
-  app.add_option("--threads", arguments.threads,
-                 "Threads of an operator, a list with commas (default: 1 and this host's cores)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, kMostThreads).description(""))
-      ->type_name("N,…");
+void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
+  line.add("--rows FILE", arguments.rows,
+           "Write the measured rows to this operator-times file as they come, those of embedding "
+           "tables to FILE.tables; existing files are continued (default: files beside the "
+           "platform file, until that is written)");
+  line.add("--for BENCH", arguments.benches,
+           "Measure the operator calls of this benchmark or trace, and calls of neighbouring "
+           "sizes; can be repeated")
+      .repeats();
+  add_allow_option(line, arguments.allowed_operators);
+  line.add_flag("--sweep", arguments.sweeps,
+                "With --for: measure all other operators, too (without --for they always are)");
+  line.add("--device DEVICE", arguments.device,
+           "What to measure: cpu, cuda (a GPU; under mpirun the GPU with the rank's number on its "
+           "host, and NCCL between them) or cuda:N");
+  line.add_flag("--energy", arguments.energy,
+                "Measure the energy of each call, too, in half a second more of it (GPUs)");
+  add_limit_options(line, arguments);
+  line.add("--only CLASS", arguments.only,
+           fmt::format("Measure only operators of this class: {}",
+                       fmt::join(calibrator::area_classes(), ", ")))
+      .is_one_of(calibrator::area_classes());
+  line.add_number("--threads N,…", arguments.threads, 1, kMostThreads,
+                  "Threads of an operator, a list with commas (default: 1 and this host's cores)")
+      .splits_at_commas();
 }
 
 }  // namespace
 
 CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
   CalibrateArguments arguments;
-  const auto app = make_app(
-      {.name = "calibrate",
-       .description = "Writes a platform file for predict: models of operator times, fitted to "
-                      "calls measured on this machine or to existing measurements.",
-       .examples = kExamples,
-       .failure = "a file could not be written",
-       .more_statuses = kMoreStatuses});
-  add_fit_options(*app, arguments.fit);
-  add_measuring_options(*app, arguments);
-  add_format_option(*app, arguments.fit.format);
-  add_quiet_option(*app, arguments.fit.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
-  check_mode(*app, arguments);
+  CommandLine line({.name = "calibrate",
+                    .description =
+                        "Writes a platform file for predict: models of operator times, fitted to "
+                        "calls measured on this machine or to existing measurements.",
+                    .examples = kExamples,
+                    .failure = "a file could not be written",
+                    .more_statuses = kMoreStatuses});
+  add_fit_options(line, arguments.fit);
+  add_measuring_options(line, arguments);
+  line.add_format(arguments.fit.format);
+  line.add_quiet(arguments.fit.quiet, "no text on standard output");
+  line.parse(argc, argv);
+  check_mode(line, arguments);
   if (arguments.threads.empty()) {
     arguments.threads = default_threads();
   }

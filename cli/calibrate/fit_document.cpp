@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "calibrate/documents.h"
+#include "calibrate/fit_files.h"
 #include "common/figures.h"
 #include "pages/html/from_json.h"
 

@@ -10,7 +10,6 @@
 #include <set>
 #include <utility>
 
-#include "calibrate/documents.h"
 #include "common/output.h"
 #include "common/output_path.h"
 #include "common/progress.h"
@@ -32,8 +31,6 @@
 
 namespace understudy::cli {
 namespace {
-
-using predictor::Candidate;
 
 constexpr std::size_t kMostRows = 5000;
 constexpr int kMostRanks = 1'000'000;
@@ -180,42 +177,37 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
 
 }  // namespace
 
-void add_fit_options(CLI::App& app, FitArguments& arguments) {
+void add_fit_options(CommandLine& line, FitArguments& arguments) {
   arguments.most_rows = kMostRows;
-  app.add_option(
-      "INPUT", arguments.inputs,
-      "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
-      "benchmarks with recorded times (generate --profile), or what scripts/capture wrote; "
-      "files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a Python "
-      "program (operators, where it has their shapes; its host's overheads, how much kernels "
-      "disturb each other; of all ranks of a job communication, too); platform files, "
-      "whose rows, cards and sections are kept");
-  app.add_option(
-         "--spec", arguments.specs,
-         "Specifications of cards (GPU models): a JSON file, a folder of them, or a name whose "
-         "data sheet is known, such as H100. Known cards that rows name need none; peaks of "
-         "others are taken from their fastest rows")
-      ->type_name("CARD");
-  app.add_option("-o,--output", arguments.output,
-                 "The platform file to write; gzipped if its name ends in .gz");
-  app.add_option_function<std::vector<std::string>>(
-         "--models",
-         [&arguments](const std::vector<std::string>& names) {
-           for (const std::string& name : names) {
-             arguments.candidates.push_back(*predictor::candidate_from_string(name));
-           }
-         },
-         "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees (default: all)")
-      ->delimiter(',')
-      ->check(
-          CLI::IsMember({"roofline", "nearest", "two_clock", "two_clock+trees"}).description(""))
-      ->type_name("KIND,…");
-  add_number_option(app, "--most-rows", arguments.most_rows, std::size_t{100}, std::size_t{1000000},
-                    "N", "Fit each operator to at most this many rows, sampled evenly")
-      ->capture_default_str();
-  add_number_option(app, "--ranks-per-node", arguments.ranks_per_node, 1, kMostRanks, "N",
-                    "In recorded communication: ranks that share a node, in order of their numbers")
-      ->capture_default_str();
+  line.add("INPUT", arguments.inputs,
+           "Measurements: tables of operators (CSV), operator-times files of replay, folders of "
+           "them; benchmarks with recorded times (generate --profile), or what scripts/capture "
+           "wrote; files of collective rows, nccl-tests' output, embedding rows, Kineto profiles "
+           "of a Python program (operators, where it has their shapes; its host's overheads, how "
+           "much kernels disturb each other; of all ranks of a job communication, too); platform "
+           "files, whose rows, cards and sections are kept");
+  line.add("--spec CARD", arguments.specs,
+           "Specifications of cards (GPU models): a JSON file, a folder of them, or a name whose "
+           "data sheet is known, such as H100. Known cards that rows name need none; peaks of "
+           "others are taken from their fastest rows");
+  line.add("-o,--output", arguments.output,
+           "The platform file to write; gzipped if its name ends in .gz");
+  line.add_list(
+          "--models KIND,…",
+          [&arguments](const std::vector<std::string>& names) {
+            for (const std::string& name : names) {
+              arguments.candidates.push_back(*predictor::candidate_from_string(name));
+            }
+            return std::string();
+          },
+          "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees (default: "
+          "all)")
+      .splits_at_commas()
+      .is_one_of({"roofline", "nearest", "two_clock", "two_clock+trees"});
+  line.add_number("--most-rows N", arguments.most_rows, 100, 1'000'000,
+                  "Fit each operator to at most this many rows, sampled evenly");
+  line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
+                  "In recorded communication: ranks that share a node, in order of their numbers");
 }
 
 int fit_files(const FitArguments& arguments) {

@@ -1,10 +1,9 @@
-#include "calibrate/tables.h"
-
 #include <chrono>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "calibrate/measure.h"
 #include "calibrator/measure/table_timer.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"

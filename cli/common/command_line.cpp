@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -110,11 +111,11 @@ int local_processes() {
 
 /// --max-input SIZE, which every program has. Without it the limit follows from the memory
 /// available to this process and to those that a launcher started beside it.
-void add_max_input_option(CLI::App& app) {
+void add_max_input_option(CommandLine& line) {
   et_schema::set_process_limits(
       et_schema::limits_of_memory(et_schema::available_memory(), local_processes()));
-  add_text_option(
-      app, "--max-input",
+  line.add_text(
+      "--max-input BYTES",
       [](const std::string& text) {
         const auto bytes = et_schema::parse_bytes(text);
         et_schema::ReadLimits limits;
@@ -124,9 +125,23 @@ void add_max_input_option(CLI::App& app) {
         }
         return bytes.has_value();
       },
-      "no number of bytes, as 8G, 512M or 4096", "BYTES",
+      "no number of bytes, as 8G, 512M or 4096",
       "Refuse inputs that unpack to more than this: 8G, 512M, or a number of bytes (default: a "
       "quarter of the available memory)");
+}
+
+/// "-o,--output" and "FILE" of "-o,--output FILE".
+std::pair<std::string, std::string> name_and_type(const std::string& flag) {
+  const std::size_t blank = std::min(flag.find(' '), flag.size());
+  return {flag.substr(0, blank), blank == flag.size() ? "" : flag.substr(blank + 1)};
+}
+
+/// Without a type it keeps that of its variable: TEXT, INT, FLOAT.
+Option named(CLI::Option* option, const std::string& type) {
+  if (!type.empty()) {
+    option->type_name(type);
+  }
+  return Option(*option);
 }
 
 }  // namespace
@@ -145,16 +160,151 @@ std::string nearest_word(const std::string& word, const std::vector<std::string>
   return nearest;
 }
 
-std::unique_ptr<CLI::App> make_app(const ProgramText& text) {
-  auto app = std::make_unique<CLI::App>(text.description, text.name);
-  app->set_version_flag("--version", fmt::format("{} {}", text.name, et_schema::kToolVersion));
-  app->footer(fmt::format("\nEXAMPLES\n{}\nEXIT STATUS\n{}", text.examples, statuses_of(text)));
-  // Refused by parse_arguments(), which knows what was meant.
-  app->allow_extras();
+Option& Option::required() {
+  option_.required();
+  return *this;
+}
+Option& Option::shows_default(const std::string& text) {
+  option_.default_str(text);
+  return *this;
+}
+Option& Option::needs(const std::string& flag) {
+  option_.needs(flag);
+  return *this;
+}
+Option& Option::excludes(const std::vector<std::string>& flags) {
+  for (const std::string& flag : flags) {
+    option_.excludes(flag);
+  }
+  return *this;
+}
+Option& Option::is_within(int least, int most) {
+  option_.check(CLI::Range(least, most).description(""));
+  return *this;
+}
+Option& Option::is_within(double least, double most) {
+  option_.check(CLI::Range(least, most).description(""));
+  return *this;
+}
+Option& Option::is_one_of(const std::vector<std::string>& texts) {
+  option_.check(CLI::IsMember(texts).description(""));
+  return *this;
+}
+Option& Option::repeats() {
+  option_.allow_extra_args(false);
+  return *this;
+}
+Option& Option::takes(int least, int most) {
+  option_.expected(least, most);
+  return *this;
+}
+Option& Option::splits_at_commas() {
+  option_.delimiter(',');
+  return *this;
+}
+
+CommandLine::CommandLine(const ProgramText& text)
+    : app_(std::make_unique<CLI::App>(text.description, text.name)) {
+  app_->set_version_flag("--version", fmt::format("{} {}", text.name, et_schema::kToolVersion));
+  app_->footer(fmt::format("\nEXAMPLES\n{}\nEXIT STATUS\n{}", text.examples, statuses_of(text)));
+  // Refused by parse(), which knows what was meant.
+  app_->allow_extras();
   auto formatter = std::make_shared<HelpFormatter>();
   formatter->column_width(32);
-  app->formatter(formatter);
-  return app;
+  app_->formatter(formatter);
+}
+CommandLine::~CommandLine() = default;
+
+template <typename Value>
+Option CommandLine::add(const std::string& flag, Value& value, const std::string& help) {
+  const auto [name, type] = name_and_type(flag);
+  CLI::Option* const option = app_->add_option(name, value, help);
+  if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
+    if (value != Value()) {
+      option->capture_default_str();
+    }
+  }
+  return named(option, type);
+}
+template Option CommandLine::add(const std::string&, std::string&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<std::string>&,
+                                 const std::string&);
+template Option CommandLine::add(const std::string&, std::vector<std::string>&, const std::string&);
+template Option CommandLine::add(const std::string&, int&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<int>&, const std::string&);
+template Option CommandLine::add(const std::string&, std::vector<int>&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<std::int64_t>&,
+                                 const std::string&);
+template Option CommandLine::add(const std::string&, std::uint64_t&, const std::string&);
+template Option CommandLine::add(const std::string&, double&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<double>&, const std::string&);
+
+Option CommandLine::add_text(const std::string& flag, const Read& read, const std::string& wrong,
+                             const std::string& help) {
+  const auto [name, type] = name_and_type(flag);
+  const auto take = [name = name, read, wrong](const std::string& text) {
+    if (!read(text)) {
+      throw CLI::ValidationError(name, text + " is " + wrong);
+    }
+  };
+  return named(app_->add_option_function<std::string>(name, take, help), type);
+}
+
+Option CommandLine::add_list(const std::string& flag, const ReadList& read,
+                             const std::string& help) {
+  const auto [name, type] = name_and_type(flag);
+  const auto take = [name = name, read](const std::vector<std::string>& texts) {
+    if (const std::string wrong = read(texts); !wrong.empty()) {
+      throw CLI::ValidationError(name, wrong);
+    }
+  };
+  return named(app_->add_option_function<std::vector<std::string>>(name, take, help), type);
+}
+
+Option CommandLine::add_flag(const std::string& flag, bool& is_given, const std::string& help) {
+  return Option(*app_->add_flag(flag, is_given, help));
+}
+Option CommandLine::add_flag(const std::string& flag, const std::function<void()>& set,
+                             const std::string& help) {
+  return Option(*app_->add_flag_callback(flag, set, help));
+}
+
+void CommandLine::add_format(Format& format) {
+  static const std::map<std::string, Format> kNames = {{"text", Format::kText},
+                                                       {"json", Format::kJson},
+                                                       {"csv", Format::kCsv},
+                                                       {"html", Format::kHtml}};
+  app_->add_option_function<std::string>(
+          "--format", [&format](const std::string& name) { format = kNames.at(name); },
+          "How to print the result: text, json, csv or html (a page in one file)")
+      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
+      ->type_name("FORMAT")
+      ->default_str("text");
+}
+
+void CommandLine::add_quiet(bool& quiet, const std::string& result) {
+  add_flag("-q,--quiet", quiet, "Nothing on standard error but errors; " + result);
+}
+
+void CommandLine::parse(int argc, char** argv) {
+  add_max_input_option(*this);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app_->help());
+    throw Finished{};
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+    throw Finished{};
+  } catch (const CLI::ParseError& error) {
+    refuse_unknown(*app_);
+    throw usage(*app_, "invalid arguments", {}, error.what(), {});
+  }
+  refuse_unknown(*app_);
+}
+
+bool CommandLine::is_given(const std::string& flag) const {
+  return app_->count(flag) > 0;
 }
 
 void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,
@@ -165,45 +315,15 @@ void refuse_if(bool is_wrong, const char* summary, const char* field, const char
   }
 }
 
+std::optional<double> parse_number(const std::string& text) {
+  double number = 0;
+  return CLI::detail::lexical_cast(text, number) ? std::optional(number) : std::nullopt;
+}
+
 std::optional<double> parse_percent(const std::string& text, double most) {
-  const std::string number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
-  double percent = 0;
-  const bool is_number = CLI::detail::lexical_cast(number, percent);
-  return is_number && percent > 0 && percent <= most ? std::optional(percent) : std::nullopt;
-}
-
-void add_format_option(CLI::App& app, Format& format) {
-  static const std::map<std::string, Format> kNames = {{"text", Format::kText},
-                                                       {"json", Format::kJson},
-                                                       {"csv", Format::kCsv},
-                                                       {"html", Format::kHtml}};
-  app.add_option_function<std::string>(
-         "--format", [&format](const std::string& name) { format = kNames.at(name); },
-         "How to print the result: text, json, csv or html (a page in one file)")
-      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
-      ->type_name("FORMAT")
-      ->default_str("text");
-}
-
-void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result) {
-  app.add_flag("-q,--quiet", quiet, "Nothing on standard error but errors; " + result);
-}
-
-void parse_arguments(CLI::App& app, int argc, char** argv) {
-  add_max_input_option(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    throw Finished{};
-  } catch (const CLI::CallForVersion& version) {
-    fmt::print("{}\n", version.what());
-    throw Finished{};
-  } catch (const CLI::ParseError& error) {
-    refuse_unknown(app);
-    throw usage(app, "invalid arguments", {}, error.what(), {});
-  }
-  refuse_unknown(app);
+  const std::optional<double> percent =
+      parse_number(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
+  return percent && *percent > 0 && *percent <= most ? percent : std::nullopt;
 }
 
 }  // namespace understudy::cli

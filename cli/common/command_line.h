@@ -1,12 +1,19 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "common/format.h"
+#include "common/output.h"
+
+namespace CLI {  // what reads the arguments takes long to compile: one source alone includes it
+class App;
+class Option;
+}  // namespace CLI
 
 namespace understudy::cli {
 
@@ -22,59 +29,115 @@ struct ProgramText {
   std::string more_statuses = {};  ///< lines of other statuses than the five of all programs
 };
 
-/// A parser with --help (EXAMPLES and EXIT STATUS included) and --version. Add the options, then
-/// parse().
-[[nodiscard]] std::unique_ptr<CLI::App> make_app(const ProgramText& text);
+/// What else is to be said of an option.
+class Option {
+ public:
+  explicit Option(CLI::Option& option) : option_(option) {}
+
+  Option& required();
+  /// --help tells what it is without the option.
+  Option& shows_default(const std::string& text);
+  /// It goes only with these, or only without them. They were added before.
+  Option& needs(const std::string& flag);
+  Option& excludes(const std::vector<std::string>& flags);
+  /// A number, or of a list each, from `least` to `most`; --help does not spell that out.
+  Option& is_within(int least, int most);
+  Option& is_within(double least, double most);
+  /// One of these texts, or of a list each; --help does not spell them out.
+  Option& is_one_of(const std::vector<std::string>& texts);
+  /// Of a list: one value each time that it is given, and no further ones behind it.
+  Option& repeats();
+  /// Of a list: so many values, or values with commas between them.
+  Option& takes(int least, int most);
+  Option& splits_at_commas();
+
+ private:
+  CLI::Option& option_;
+};
+
+/// The options of a program, with --help (EXAMPLES and EXIT STATUS included), --version and
+/// --max-input. A flag has the type of its value behind it, as --help shows it: "-o,--output FILE".
+/// What a text, a number or a choice holds when it is added is told as its default, but for nothing
+/// and 0.
+///
+///     CommandLine line({.name = "tool", …});
+///     line.add("PATH", arguments.path, "What to read").required();
+///     line.parse(argc, argv);
+class CommandLine {
+ public:
+  explicit CommandLine(const ProgramText& text);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  /// A text, a number, or a list of them.
+  template <typename Value>
+  Option add(const std::string& flag, Value& value, const std::string& help);
+  template <typename Value, typename Number>
+  Option add_number(const std::string& flag, Value& value, Number least, Number most,
+                    const std::string& help) {
+    return add(flag, value, help).is_within(least, most);
+  }
+
+  using Read = std::function<bool(const std::string&)>;
+  /// A text that `read` takes, which says false of what it cannot read: that "is `wrong`".
+  Option add_text(const std::string& flag, const Read& read, const std::string& wrong,
+                  const std::string& help);
+  using ReadList = std::function<std::string(const std::vector<std::string>&)>;
+  /// A list of texts; `read` says what is wrong with it, nothing where all is right.
+  Option add_list(const std::string& flag, const ReadList& read, const std::string& help);
+
+  /// The value that one of these names stands for.
+  template <typename Value>
+  Option add_choice(const std::string& flag,
+                    const std::vector<std::pair<std::string, std::type_identity_t<Value>>>& choices,
+                    Value& value, const std::string& help) {
+    std::vector<std::string> names;
+    for (const auto& [name, choice] : choices) {
+      names.push_back(name);
+    }
+    const auto read = [choices, &value](const std::string& given) {
+      for (const auto& [name, choice] : choices) {
+        value = name == given ? choice : value;
+      }
+      return true;
+    };
+    Option option = add_text(flag, read, "", help).is_one_of(names);
+    for (const auto& [name, choice] : choices) {
+      if (choice == value) {
+        option.shows_default(name);
+      }
+    }
+    return option;
+  }
+
+  Option add_flag(const std::string& flag, bool& is_given, const std::string& help);
+  Option add_flag(const std::string& flag, const std::function<void()>& set,
+                  const std::string& help);
+
+  /// --format text|json|csv|html.
+  void add_format(Format& format);
+  /// --quiet. `result` says what of a program's output goes to standard output all the same.
+  void add_quiet(bool& quiet, const std::string& result);
+
+  /// Throws et_schema::Error (usage) on a flag that is not known, with the one that was probably
+  /// meant, and on values that do not fit; Finished after --help and --version, whose text goes to
+  /// standard output.
+  void parse(int argc, char** argv);
+  [[nodiscard]] bool is_given(const std::string& flag) const;
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+};
 
 /// Throws Error (usage) of flags that do not fit together.
 void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,
                const char* got, const char* hint = "");
 
-/// Adds --format text|json|csv|html.
-void add_format_option(CLI::App& app, Format& format);
-
-/// Adds an option that `set` takes, one of `names`; --help does not spell them out.
-template <typename Set>
-CLI::Option* add_choice_option(CLI::App& app, const char* flag,
-                               const std::vector<std::string>& names, Set set, const char* type,
-                               const char* help) {
-  return app.add_option_function<std::string>(flag, set, help)
-      ->check(CLI::IsMember(names).description(""))
-      ->type_name(type);
-}
-
-/// Adds an option that `read` takes, which says false of what it cannot read: that "is `wrong`".
-template <typename Read>
-CLI::Option* add_text_option(CLI::App& app, const char* flag, Read read, const char* wrong,
-                             const char* type, const char* help) {
-  const auto take = [flag, read, wrong](const std::string& text) {
-    if (!read(text)) {
-      throw CLI::ValidationError(flag, text + " is " + wrong);
-    }
-  };
-  return app.add_option_function<std::string>(flag, take, help)->type_name(type);
-}
-
+/// The number that a text is, all of it.
+[[nodiscard]] std::optional<double> parse_number(const std::string& text);
 /// 5 of "5%" and of "5"; none unless it is above 0 and at most `most`.
 [[nodiscard]] std::optional<double> parse_percent(const std::string& text, double most);
-
-/// Adds an option whose number lies from `least` to `most`, which --help does not spell out; there
-/// it is called `type`.
-template <typename Value, typename Number>
-CLI::Option* add_number_option(CLI::App& app, const char* flag, Value& value, Number least,
-                               Number most, const char* type, const char* help) {
-  return app.add_option(flag, value, help)
-      ->check(CLI::Range(least, most).description(""))
-      ->type_name(type);
-}
-
-/// Adds --quiet. `result` says what of a program's output goes to standard output all the same.
-void add_quiet_option(CLI::App& app, bool& quiet, const std::string& result);
-
-/// Parses the arguments, --max-input among them. Throws et_schema::Error (usage) on a flag that is
-/// not known, with the one that was probably meant, and on values that do not fit; Finished after
-/// --help and --version, whose text goes to standard output.
-void parse_arguments(CLI::App& app, int argc, char** argv);
 
 /// The one of `known` that was probably meant by `word`: fewest characters to insert, delete or
 /// change, and no more than a third of it. Empty if none is near.

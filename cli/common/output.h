@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace understudy::cli {
@@ -8,5 +9,8 @@ namespace understudy::cli {
 /// escaped, but for line ends and tabs. Throws et_schema::Error (failed) if it does not get there
 /// whole.
 void print_output(std::string_view output);
+
+/// How a program prints its result.
+enum class Format : std::uint8_t { kText, kJson, kCsv, kHtml };
 
 }  // namespace understudy::cli

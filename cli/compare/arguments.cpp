@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <utility>
 
 #include "common/figures.h"
@@ -23,17 +22,6 @@ constexpr const char* kExamples =
     "  compare base.json new.json --format csv --output changes.csv\n"
     "  compare base.json new.json --format html --output changes.html\n"
     "                                                 the result as a page, for a browser\n";
-
-void add_fail_on_option(CLI::App& app, FailOn& fail_on) {
-  static const std::map<std::string, FailOn> kNames = {
-      {"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}};
-  add_choice_option(
-      app, "--fail-on", {"slower", "different", "never"},
-      [&fail_on](const std::string& name) { fail_on = kNames.at(name); }, "WHAT",
-      "End with status 1 if a row is slower (slower), if one is slower or faster (different), "
-      "or never")
-      ->default_str("slower");
-}
 
 [[noreturn]] void refuse_inputs(std::string got) {
   throw et_schema::usage_error("compare takes two sides",
@@ -65,32 +53,34 @@ void set_sides(CompareArguments& arguments, const std::vector<std::string>& posi
 CompareArguments read_compare_arguments(int argc, char** argv) {
   CompareArguments arguments;
   std::vector<std::string> positional;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "compare",
        .description = "Compares measured runs B with runs A: which classes, operators, collectives "
                       "and gaps got slower or faster, and how certain that is.",
        .examples = kExamples,
        .success = "nothing is slower",
        .failure = "something is (see --fail-on), or the result could not be written"});
-  app->add_option("INPUT", positional,
-                  "A and B: reports of replay, predictions, Kineto profiles, or folders");
-  app->add_option("--a", arguments.a, "Runs of A");
-  app->add_option("--b", arguments.b, "Runs of B");
-  add_format_option(*app, arguments.format);
-  app->add_option("--output", arguments.output, "Write the result to this file");
-  add_fail_on_option(*app, arguments.fail_on);
-  app->add_option_function<double>(
-         "--margin",
-         [&arguments](double percent) { arguments.options.margin = percent / kPercent; },
-         "SAME means: shown to differ by less than this")
-      ->check(CLI::Range(0.1, 50.0))
-      ->type_name("PERCENT")
-      ->default_str("2");
-  app->add_option("--top", arguments.top, "Number of operators in the text")->capture_default_str();
-  app->add_flag("--different-benchmarks", arguments.different_benchmarks,
+  line.add("INPUT", positional,
+           "A and B: reports of replay, predictions, Kineto profiles, or folders");
+  line.add("--a", arguments.a, "Runs of A");
+  line.add("--b", arguments.b, "Runs of B");
+  line.add_format(arguments.format);
+  line.add("--output", arguments.output, "Write the result to this file");
+  line.add_choice(
+      "--fail-on WHAT",
+      {{"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}},
+      arguments.fail_on,
+      "End with status 1 if a row is slower (slower), if one is slower or faster "
+      "(different), or never");
+  double margin_percent = arguments.options.margin * kPercent;
+  line.add_number("--margin PERCENT", margin_percent, 0.1, 50.0,
+                  "SAME means: shown to differ by less than this, 0.1 to 50");
+  line.add("--top", arguments.top, "Number of operators in the text");
+  line.add_flag("--different-benchmarks", arguments.different_benchmarks,
                 "Also compare runs of different benchmarks, ranks or filters");
-  add_quiet_option(*app, arguments.quiet, "the result is printed unless --output takes it");
-  parse_arguments(*app, argc, argv);
+  line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
+  line.parse(argc, argv);
+  arguments.options.margin = margin_percent / kPercent;
   set_sides(arguments, positional);
   return arguments;
 }

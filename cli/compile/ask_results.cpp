@@ -1,5 +1,3 @@
-#include "compile/ask_results.h"
-
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "common/own_program.h"
+#include "compile/compile.h"
 #include "et_schema/bench/program_text.h"
 #include "et_schema/call_results/call_results.h"
 #include "et_schema/model/operator_map.h"

@@ -27,22 +27,23 @@ void refuse_operators(const et_schema::Bench& bench, const std::string& path,
   }
 }
 
-void add_allow_option(CLI::App& app, et_schema::AllowedOperators& allowed) {
-  app.add_option_function<std::string>(
-         "--allow-operator", [&allowed](const std::string& name) { allowed.insert(name); },
-         "Take this operator though it does more than compute, as aten::from_file; can be "
-         "repeated; '*' takes all")
-      ->type_name("NAME")
-      ->allow_extra_args(false)
-      ->trigger_on_parse();
+void add_allow_option(CommandLine& line, et_schema::AllowedOperators& allowed) {
+  line.add_list(
+          "--allow-operator NAME",
+          [&allowed](const std::vector<std::string>& names) {
+            allowed.insert(names.begin(), names.end());
+            return std::string();
+          },
+          "Take this operator though it does more than compute, as aten::from_file; can be "
+          "repeated; '*' takes all")
+      .repeats();
 }
 
-void add_map_option(CLI::App& app, std::vector<std::string>& files) {
-  app.add_option("--op-map", files,
-                 "Rows that say what custom operators mean in terms of ATen's, before the built-in "
-                 "ones; can be repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+void add_map_option(CommandLine& line, std::vector<std::string>& files) {
+  line.add("--op-map FILE", files,
+           "Rows that say what custom operators mean in terms of ATen's, before the built-in ones; "
+           "can be repeated")
+      .repeats();
 }
 
 void use_operator_maps(const std::vector<std::string>& files) {

@@ -1,16 +1,54 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/command_line.h"
 #include "common/progress.h"
-#include "compile/profiles.h"
 #include "et_schema/bench/bench.h"
+#include "et_schema/kineto/kineto.h"
 #include "et_schema/model/operator_trust.h"
+#include "et_schema/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
+#include "generator/link/link.h"
+#include "generator/profile/results.h"
 
 namespace understudy::cli {
+
+/// Which profiles give a benchmark its times.
+struct ProfileChoice {
+  std::vector<std::string> files;  ///< --profile
+  bool none = false;               ///< --no-profile
+  /// --graph-profile: of the same steps launched as graphs, for their device times.
+  std::vector<std::string> graph_runs = {};
+};
+
+/// The traces of a job: those that were recorded or, where there are none, made of its profiles, as
+/// far as they show `step` (generator/profile/trace_of_profile.h).
+struct JobTraces {
+  et_schema::TraceSet set;
+  /// Of traces that were made of them, in their order; otherwise empty.
+  std::vector<et_schema::Profile> made_of;
+};
+[[nodiscard]] JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
+                                 et_schema::RankGaps gaps = et_schema::RankGaps::kRefused);
+
+/// Links the traces with the profiles that they were made of, or with those that were asked for;
+/// else with the times that all of them
+/// hold themselves (Chakra), or with the profiles of the capture that the traces lie in: times from
+/// the profile without the trace's observer, where it joins, and parents repaired from that of the
+/// same step. Nothing where there is neither, or with --no-profile.
+[[nodiscard]] std::vector<generator::Link> link_profiles(const std::vector<std::string>& paths,
+                                                         JobTraces& job,
+                                                         const ProfileChoice& choice,
+                                                         const std::optional<std::string>& step,
+                                                         Progress& progress);
+
+/// Asks the program `operator_results`, which has LibTorch, once for each different call. Throws
+/// Error (usage) where this build has no such program; the function that it returns throws Error
+/// (failed) where the program does not run.
+[[nodiscard]] generator::AskResults ask_results();
 
 struct Compiled {
   et_schema::Bench bench;
@@ -24,10 +62,10 @@ void refuse_operators(const et_schema::Bench& bench, const std::string& path,
                       const et_schema::AllowedOperators& allowed);
 
 /// Adds --allow-operator NAME.
-void add_allow_option(CLI::App& app, et_schema::AllowedOperators& allowed);
+void add_allow_option(CommandLine& line, et_schema::AllowedOperators& allowed);
 
 /// Adds --op-map FILE. What it names is to be given to use_operator_maps() before the map is asked.
-void add_map_option(CLI::App& app, std::vector<std::string>& files);
+void add_map_option(CommandLine& line, std::vector<std::string>& files);
 void use_operator_maps(const std::vector<std::string>& files);
 
 /// For programs that only look at operators, or leave it to others to call them.

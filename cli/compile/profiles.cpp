@@ -1,12 +1,10 @@
-#include "compile/profiles.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
-#include "compile/ask_results.h"
+#include "compile/compile.h"
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/support/error.h"
 #include "generator/link/own_times.h"

@@ -17,9 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using et_schema::Bench;
 using et_schema::Origin;
-using pages::CellKind;
-using pages::counts, pages::facts_at, pages::figures, pages::ids, pages::set_data, pages::shares,
-    pages::table_at, pages::texts;
+using pages::counts, pages::facts_at, pages::figures, pages::ids, pages::shares, pages::table_at,
+    pages::texts;
 
 constexpr double kNsPerMs = 1e6;
 constexpr double kShareApart = 0.01;  // what a reader would take for another mix

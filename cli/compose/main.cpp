@@ -71,37 +71,33 @@ void check(const Arguments& arguments) {
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
-  const auto app = make_app({.name = "compose",
-                             .description = "Makes one benchmark from pieces of others: a mix that "
-                                            "represents many jobs, or the piece that is slow.",
-                             .examples = kExamples,
-                             .failure = "the benchmark could not be written"});
-  app->add_option("PLAN", arguments.plan, "A plan (docs/compose.md)")->type_name("FILE");
-  app->add_option("-o,--output", arguments.output, "The benchmark to write");
-  app->add_option("--fit", arguments.fit,
-                  "A benchmark or traces and its share of the time (shares add up to 1), once for "
-                  "each part. The mix has the time by operator class that these shares give; the "
-                  "parts' own shares may differ")
-      ->allow_extra_args(false)
-      ->type_name("PATH:SHARE");
-  add_number_option(*app, "--minutes", arguments.minutes, 0.001, 1e6, "M",
-                    "With --fit: minutes that a replay of 25 iterations may take")
-      ->capture_default_str();
-  add_number_option(*app, "--tolerance", arguments.tolerance, 0.0, 1.0, "X",
-                    "With --fit: share of time that may lie in other operator classes than asked")
-      ->capture_default_str();
-  app->add_option("--operators", arguments.operators,
-                  "Only operators of --shapes-of whose name matches this regular expression");
-  app->add_option("--shapes-of", arguments.shapes_of,
-                  "The benchmark or traces to take operators from")
-      ->type_name("PATH");
-  app->add_flag("--list", arguments.lists,
+  CommandLine line({.name = "compose",
+                    .description = "Makes one benchmark from pieces of others: a mix that "
+                                   "represents many jobs, or the piece that is slow.",
+                    .examples = kExamples,
+                    .failure = "the benchmark could not be written"});
+  line.add("PLAN FILE", arguments.plan, "A plan (docs/compose.md)");
+  line.add("-o,--output", arguments.output, "The benchmark to write");
+  line.add("--fit PATH:SHARE", arguments.fit,
+           "A benchmark or traces and its share of the time (shares add up to 1), once for each "
+           "part. The mix has the time by operator class that these shares give; the parts' own "
+           "shares may differ")
+      .repeats();
+  line.add_number("--minutes M", arguments.minutes, 0.001, 1e6,
+                  "With --fit: minutes that a replay of 25 iterations may take");
+  line.add_number("--tolerance X", arguments.tolerance, 0.0, 1.0,
+                  "With --fit: share of time that may lie in other operator classes than asked");
+  line.add("--operators", arguments.operators,
+           "Only operators of --shapes-of whose name matches this regular expression");
+  line.add("--shapes-of PATH", arguments.shapes_of,
+           "The benchmark or traces to take operators from");
+  line.add_flag("--list", arguments.lists,
                 "List what the plan's pieces read and make; write nothing");
-  app->add_flag("--loops", arguments.folds,
+  line.add_flag("--loops", arguments.folds,
                 "Write repeated instruction sequences once, as loops (bench.et version 3)");
-  add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
+  line.add_format(arguments.format);
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.parse(argc, argv);
   check(arguments);
   return arguments;
 }

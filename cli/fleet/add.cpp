@@ -9,10 +9,9 @@
 #include "common/run_main.h"
 #include "et_schema/support/error.h"
 #include "fleet/commands.h"
+#include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
-#include "fleet/database/transaction.h"
-#include "fleet/manifest.h"
-#include "fleet/nightly/generate_flags.h"
+#include "fleet/nightly/options.h"
 #include "fleet/process/node.h"
 #include "fleet/records/jobs.h"
 
@@ -44,25 +43,23 @@ struct AddArguments {
 
 AddArguments read_add_arguments(int argc, char** argv) {
   AddArguments arguments;
-  const auto app = make_app({.name = "fleet add",
-                             .description = "Adds training jobs by their traces. A job that exists "
-                                            "is updated; what is not given stays as it was.",
-                             .examples = kExamples,
-                             .failure = "nothing was added"});
-  add_database_option(*app, arguments.url);
-  app->add_option("PATH", arguments.path, "Traces of a job, a folder of jobs, or a manifest")
-      ->required();
-  app->add_option("--name", arguments.name, "Name of the job (default: of its folder or file)");
-  app->add_option("--weight", arguments.weight, "Its share of the fleet, in any unit (default: 1)")
-      ->check(CLI::NonNegativeNumber.description(""));
-  app->add_option("--tag", arguments.tags, "NAME=VALUE; can be repeated")->type_name("TAG");
-  app->add_option("--flags", arguments.flags, "Flags for generate, separated by blanks");
-  app->add_flag("--each", arguments.each, "PATH is a folder in which every trace is a job");
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
-  arguments.has_weight = app->count("--weight") > 0;
-  arguments.has_tags = app->count("--tag") > 0;
-  arguments.has_flags = app->count("--flags") > 0;
+  CommandLine line({.name = "fleet add",
+                    .description = "Adds training jobs by their traces. A job that exists is "
+                                   "updated; what is not given stays as it was.",
+                    .examples = kExamples,
+                    .failure = "nothing was added"});
+  add_database_option(line, arguments.url);
+  line.add("PATH", arguments.path, "Traces of a job, a folder of jobs, or a manifest").required();
+  line.add("--name", arguments.name, "Name of the job (default: of its folder or file)");
+  line.add_number("--weight", arguments.weight, 0.0, 1e15, "Its share of the fleet, in any unit");
+  line.add("--tag TAG", arguments.tags, "NAME=VALUE; can be repeated");
+  line.add("--flags", arguments.flags, "Flags for generate, separated by blanks");
+  line.add_flag("--each", arguments.each, "PATH is a folder in which every trace is a job");
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.parse(argc, argv);
+  arguments.has_weight = line.is_given("--weight");
+  arguments.has_tags = line.is_given("--tag");
+  arguments.has_flags = line.is_given("--flags");
   return arguments;
 }
 
@@ -165,16 +162,17 @@ int fleet_remove(int argc, char** argv) {
   std::string url;
   std::vector<std::string> names;
   bool quiet = false;
-  const auto app = make_app({.name = "fleet remove",
-                             .description = "Removes jobs. Results of their benchmarks, and the "
-                                            "benchmarks that have results, stay in the database "
-                                            "and the store; `fleet gc` frees what has none.",
-                             .examples = "  fleet remove fleet.db ads-ranker\n",
-                             .failure = "the database failed"});
-  add_database_option(*app, url);
-  app->add_option("JOB", names, "Names of jobs")->required();
-  add_quiet_option(*app, quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
+  CommandLine line(
+      {.name = "fleet remove",
+       .description =
+           "Removes jobs. Results of their benchmarks, and the benchmarks that have results, stay "
+           "in the database and the store; `fleet gc` frees what has none.",
+       .examples = "  fleet remove fleet.db ads-ranker\n",
+       .failure = "the database failed"});
+  add_database_option(line, url);
+  line.add("JOB", names, "Names of jobs").required();
+  line.add_quiet(quiet, "no text on standard output");
+  line.parse(argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   fleet::in_transaction(*connection, [&] {
     for (const std::string& name : names) {

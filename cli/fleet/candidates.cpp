@@ -66,19 +66,13 @@ std::map<std::string, double> features_of(const fleet::Fingerprint& print, doubl
 }  // namespace
 
 std::vector<PlatformRow> platform_rows(fleet::Connection& connection) {
-  std::map<std::int64_t, std::string> hashes;
-  for (const fleet::Benchmark& benchmark : fleet::all_benchmarks(connection)) {
-    hashes.emplace(benchmark.id, benchmark.benchmark_hash);
-  }
   std::map<std::string, PlatformRow> rows;
   for (const fleet::Job& job : fleet::all_jobs(connection)) {
-    const auto hash = hashes.find(job.benchmark);
-    if (hash == hashes.end()) {
-      continue;
+    if (!job.benchmark_hash.empty()) {
+      const auto [place, is_new] = rows.try_emplace(
+          job.benchmark_hash, PlatformRow{job.name, job.benchmark_hash, job.weight, {}});
+      place->second.weight += is_new ? 0 : job.weight;
     }
-    const auto [place, is_new] =
-        rows.try_emplace(hash->second, PlatformRow{job.name, hash->second, job.weight, {}});
-    place->second.weight += is_new ? 0 : job.weight;
   }
   for (const fleet::Result& result : fleet::newest_results(connection)) {
     if (const auto row = rows.find(result.benchmark_hash); row != rows.end()) {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
+
+#include "et_schema/support/error.h"
 
 namespace understudy::cli {
 
@@ -56,8 +59,18 @@ std::string fleet_help() {
   return text;
 }
 
-void add_database_option(CLI::App& app, std::string& url) {
-  app.add_option("DATABASE", url, "The fleet: a file, or postgresql://…")->required();
+void add_database_option(CommandLine& line, std::string& url) {
+  line.add("DATABASE", url, "The fleet: a file, or postgresql://…").required();
+}
+
+fleet::Job job_named(fleet::Connection& connection, const std::string& name) {
+  const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
+  const auto job = std::ranges::find(jobs, name, &fleet::Job::name);
+  if (job == jobs.end()) {
+    throw et_schema::usage_error("no job has that name",
+                                 {.got = name, .hint = "fleet jobs lists them"});
+  }
+  return *job;
 }
 
 std::vector<std::string> words_of(const std::string& text) {

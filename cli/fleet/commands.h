@@ -1,9 +1,14 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "common/command_line.h"
+#include "fleet/database/connection.h"
+#include "fleet/nightly/options.h"
+#include "fleet/records/jobs.h"
+#include "pages/html/page.h"
 
 namespace understudy::cli {
 
@@ -32,9 +37,63 @@ struct FleetCommand {
 [[nodiscard]] std::string fleet_help();
 
 /// Adds the database, which every subcommand takes first.
-void add_database_option(CLI::App& app, std::string& url);
+void add_database_option(CommandLine& line, std::string& url);
+
+/// The job of that name. Throws Error (usage) where there is none.
+[[nodiscard]] fleet::Job job_named(fleet::Connection& connection, const std::string& name);
 
 /// Words of a text, separated by blanks.
 [[nodiscard]] std::vector<std::string> words_of(const std::string& text);
+
+/// Programs of ours beside this one, `replay` only for what replays: a machine that makes
+/// benchmarks needs no LibTorch. Throws Error (failed) where one is missing.
+[[nodiscard]] fleet::Tools find_tools(bool replays);
+
+/// A store's path as the database keeps it: whole, for programs that start elsewhere.
+[[nodiscard]] std::string whole_path(const std::string& folder);
+
+/// Remembers a store's whole path, in place of any other.
+void remember_store(fleet::Connection& connection, const std::string& folder);
+
+/// The store's folder: what was asked for, which is remembered, else what was remembered. Throws
+/// Error (usage) where there is neither.
+[[nodiscard]] std::string store_folder(fleet::Connection& connection, const std::string& asked);
+
+/// Jobs of a manifest, a YAML file: docs/formats.md, "fleet manifest". Paths are relative to it.
+/// Throws Error (bad input) with the line and the key that is wrong.
+[[nodiscard]] std::vector<fleet::Job> read_manifest(const std::string& file);
+
+/// One job of a file, an archive or a folder of traces; several of a folder whose folders hold
+/// traces, or, if `each`, of every trace and folder in it. Throws Error (bad input) where there is
+/// none.
+[[nodiscard]] std::vector<fleet::Job> jobs_at(const std::string& path, bool each);
+
+[[nodiscard]] bool is_manifest(const std::string& path);
+
+/// How a night is given to Slurm.
+struct SlurmOptions {
+  std::vector<std::string> flags;  ///< more, for every sbatch: --partition=…
+  std::size_t replay_nodes = 1;    ///< nodes that replay, each alone
+};
+
+/// The commands: an array of workers that make benchmarks, then one of workers that replay, a node
+/// each and alone on it. Each returns when its jobs have ended; what they print is in slurm_logs().
+[[nodiscard]] std::vector<std::vector<std::string>> slurm_commands(
+    const fleet::NightOptions& options, const SlurmOptions& slurm, const std::string& program);
+
+/// The folder of the workers' output, a file each.
+[[nodiscard]] std::string slurm_logs(const fleet::NightOptions& options);
+
+/// Runs them. Throws Error (failed) where sbatch does not take a job; a worker that fails leaves
+/// its work to others.
+void run_on_slurm(const std::vector<std::vector<std::string>>& commands);
+
+// Of a night's summary ("understudy-night").
+
+/// "1 BROKEN, 2 drifted".
+[[nodiscard]] std::string counts_of_night(const nlohmann::ordered_json& night);
+
+/// The summary as a document; bad where something broke or got slower.
+[[nodiscard]] pages::Page night_summary_page(const std::string& summary);
 
 }  // namespace understudy::cli

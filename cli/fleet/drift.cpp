@@ -1,5 +1,3 @@
-#include "fleet/fingerprint/drift.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +19,6 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::CellKind;
 using pages::figures, pages::table_at, pages::texts;
 
 struct DriftArguments {
@@ -35,7 +32,7 @@ struct DriftArguments {
 
 DriftArguments read_drift_arguments(int argc, char** argv) {
   DriftArguments arguments;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "fleet drift",
        .description = "Compares each job's newest benchmark with its first one: how far its work "
                       "has drifted, from 0 (the same) to 1 (nothing in common), and in what.",
@@ -44,17 +41,14 @@ DriftArguments read_drift_arguments(int argc, char** argv) {
                    "  fleet drift fleet.db --between ads-ranker ads-ranker-2    two jobs\n",
        .success = "no job drifted beyond --above",
        .failure = "some did"});
-  add_database_option(*app, arguments.url);
-  app->add_option("--above", arguments.above, "Distance at which a job has drifted, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0).description(""))
-      ->capture_default_str();
-  app->add_option("--between", arguments.between, "Compare two jobs")
-      ->expected(2)
-      ->type_name("JOB JOB");
-  app->add_flag("--all", arguments.all, "Also show jobs that did not drift");
-  add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "no text, only the exit status");
-  parse_arguments(*app, argc, argv);
+  add_database_option(line, arguments.url);
+  line.add_number("--above", arguments.above, 0.0, 1.0,
+                  "Distance at which a job has drifted, 0 to 1");
+  line.add("--between JOB JOB", arguments.between, "Compare two jobs").takes(2, 2);
+  line.add_flag("--all", arguments.all, "Also show jobs that did not drift");
+  line.add_format(arguments.format);
+  line.add_quiet(arguments.quiet, "no text, only the exit status");
+  line.parse(argc, argv);
   return arguments;
 }
 
@@ -95,14 +89,10 @@ std::vector<DriftRow> rows_of(fleet::Connection& connection) {
 }
 
 fleet::Benchmark benchmark_named(fleet::Connection& connection, const std::string& name) {
-  const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
-  const auto job = std::ranges::find(jobs, name, &fleet::Job::name);
-  const auto found =
-      job == jobs.end() ? std::nullopt : fleet::find_benchmark(connection, job->benchmark);
+  const auto found = fleet::find_benchmark(connection, job_named(connection, name).benchmark);
   if (!found) {
-    throw et_schema::usage_error(
-        job == jobs.end() ? "no job has that name" : "the job has no benchmark",
-        {.got = name, .hint = "fleet jobs lists them"});
+    throw et_schema::usage_error("the job has no benchmark",
+                                 {.got = name, .hint = "fleet jobs lists them"});
   }
   return *found;
 }

@@ -11,15 +11,14 @@
 #include "common/run_main.h"
 #include "et_schema/support/error.h"
 #include "fleet/commands.h"
+#include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
-#include "fleet/database/transaction.h"
 #include "fleet/objects/object_store.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 #include "fleet/records/results.h"
-#include "fleet/tools.h"
 
 namespace understudy::cli {
 namespace {
@@ -39,7 +38,7 @@ struct GcArguments {
 
 GcArguments read_gc_arguments(int argc, char** argv) {
   GcArguments arguments;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "fleet gc",
        .description = "Deletes what nothing refers to: benchmarks that are no job's current or "
                       "first one and have no result, and files that killed workers left. Results "
@@ -50,19 +49,16 @@ GcArguments read_gc_arguments(int argc, char** argv) {
            "stay\n"
            "  fleet gc fleet.db --backup fleet.copy.db   a copy first, while others write\n",
        .failure = "something could not be deleted"});
-  add_database_option(*app, arguments.url);
-  app->add_option("--store", arguments.store, "The store's folder (default: the remembered one)")
-      ->type_name("DIR");
-  add_number_option(*app, "--keep-nights", arguments.keep_nights, 1, 1'000'000, "N",
-                    "Delete reports of nights before the last N");
-  add_number_option(*app, "--min-age", arguments.age_s, 0.0, 1e9, "SECONDS",
-                    "Keep younger files, which running work may need")
-      ->capture_default_str();
-  app->add_option("--backup", arguments.backup, "Copy the database to this file first")
-      ->type_name("FILE");
-  app->add_flag("--dry-run", arguments.dry_run, "Only say what would be deleted");
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
+  add_database_option(line, arguments.url);
+  line.add("--store DIR", arguments.store, "The store's folder (default: the remembered one)");
+  line.add_number("--keep-nights N", arguments.keep_nights, 1, 1'000'000,
+                  "Delete reports of nights before the last N");
+  line.add_number("--min-age SECONDS", arguments.age_s, 0.0, 1e9,
+                  "Keep younger files, which running work may need");
+  line.add("--backup FILE", arguments.backup, "Copy the database to this file first");
+  line.add_flag("--dry-run", arguments.dry_run, "Only say what would be deleted");
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.parse(argc, argv);
   return arguments;
 }
 

@@ -1,18 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "common/output.h"
 #include "common/run_main.h"
-#include "et_schema/support/error.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
-#include "fleet/night.h"
-#include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
-#include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 #include "fleet/records/results.h"
 #include "pages/html/from_json.h"
@@ -21,7 +16,6 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::CellKind;
 using pages::counts, pages::figures, pages::ids, pages::percents, pages::table_at, pages::texts,
     pages::verdicts;
 
@@ -35,7 +29,7 @@ struct HistoryArguments {
 
 HistoryArguments read_history_arguments(int argc, char** argv) {
   HistoryArguments arguments;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "fleet history",
        .description = "Shows the last nights; or one job's results, night by night and platform by "
                       "platform, with what happened to it.",
@@ -43,14 +37,12 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
                    "  fleet history fleet.db ads-ranker             one job\n"
                    "  fleet history fleet.db ads-ranker --platform a100 --last 90 --format csv\n",
        .failure = "the database failed"});
-  add_database_option(*app, arguments.url);
-  app->add_option("JOB", arguments.job, "A job's name");
-  app->add_option("--platform", arguments.platform, "Only this platform")->type_name("NAME");
-  app->add_option("--last", arguments.last, "Number of nights or results")
-      ->check(CLI::Range(1, 1'000'000).description(""))
-      ->capture_default_str();
-  add_format_option(*app, arguments.format);
-  parse_arguments(*app, argc, argv);
+  add_database_option(line, arguments.url);
+  line.add("JOB", arguments.job, "A job's name");
+  line.add("--platform NAME", arguments.platform, "Only this platform");
+  line.add_number("--last", arguments.last, 1, 1'000'000, "Number of nights or results");
+  line.add_format(arguments.format);
+  line.parse(argc, argv);
   return arguments;
 }
 
@@ -124,10 +116,6 @@ std::vector<Chapter> chapters_of_job(fleet::Connection& connection,
   return chapters;
 }
 
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json();
-}
-
 Json series_json(const std::vector<Series>& all) {
   Json series = Json::array();
   for (const Series& one : all) {
@@ -135,10 +123,10 @@ Json series_json(const std::vector<Series>& all) {
     for (const fleet::Result& result : one.results) {
       results.push_back({{"night", result.night},
                          {"date_utc", result.date_utc},
-                         {"median_ms", number(result.median_ms)},
-                         {"low_ms", number(result.low_ms)},
-                         {"high_ms", number(result.high_ms)},
-                         {"coverage", number(result.coverage)},
+                         {"median_ms", result.median_ms},
+                         {"low_ms", result.low_ms},
+                         {"high_ms", result.high_ms},
+                         {"coverage", result.coverage},
                          {"peak_bytes", result.peak_bytes},
                          {"environment", result.environment},
                          {"class_ms", result.class_ms}});
@@ -229,14 +217,7 @@ pages::Page job_page(const HistoryArguments& arguments, const std::vector<Chapte
 }
 
 int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {
-  const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
-  const auto job = std::ranges::find(jobs, arguments.job, &fleet::Job::name);
-  if (job == jobs.end()) {
-    throw et_schema::usage_error("no job has that name",
-                                 {.got = arguments.job, .hint = "fleet jobs lists them"});
-  }
-  const auto benchmark = fleet::find_benchmark(connection, job->benchmark);
-  const std::string hash = benchmark ? benchmark->benchmark_hash : "";
+  const std::string hash = job_named(connection, arguments.job).benchmark_hash;
   const std::vector<fleet::Event> events = fleet::events_of_job(connection, arguments.job);
   const std::vector<Chapter> chapters = chapters_of_job(connection, arguments, hash, events);
   print_output(pages::written(job_page(arguments, chapters, events), arguments.format));

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -12,11 +11,10 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/read_file.h"
 #include "fleet/commands.h"
+#include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
-#include "fleet/database/transaction.h"
 #include "fleet/process/node.h"
 #include "fleet/records/benchmarks.h"
-#include "fleet/records/jobs.h"
 #include "fleet/records/results.h"
 
 namespace understudy::cli {
@@ -35,36 +33,30 @@ struct ImportArguments {
 
 ImportArguments read_import_arguments(int argc, char** argv) {
   ImportArguments arguments;
-  const auto app =
-      make_app({.name = "fleet import",
-                .description = "Imports predictions (`predict --report`) of jobs' benchmarks for a "
-                               "platform that was not run. They fill in for results, marked as "
-                               "predicted, until that platform is measured.",
-                .examples = "  fleet import fleet.db ads.json --platform h200 --job ads-ranker\n",
-                .failure = "nothing was imported"});
-  add_database_option(*app, arguments.url);
-  app->add_option("FILE", arguments.files, "Predictions")->required();
-  app->add_option("--platform", arguments.platform, "The platform that they are for")
-      ->required()
-      ->type_name("NAME");
-  app->add_option("--job", arguments.job,
-                  "The job whose benchmark was predicted, if the file has no benchmark_hash")
-      ->type_name("JOB");
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
+  CommandLine line(
+      {.name = "fleet import",
+       .description = "Imports predictions (`predict --report`) of jobs' benchmarks for a platform "
+                      "that was not run. They fill in for results, marked as predicted, until that "
+                      "platform is measured.",
+       .examples = "  fleet import fleet.db ads.json --platform h200 --job ads-ranker\n",
+       .failure = "nothing was imported"});
+  add_database_option(line, arguments.url);
+  line.add("FILE", arguments.files, "Predictions").required();
+  line.add("--platform NAME", arguments.platform, "The platform that they are for").required();
+  line.add("--job JOB", arguments.job,
+           "The job whose benchmark was predicted, if the file has no benchmark_hash");
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.parse(argc, argv);
   return arguments;
 }
 
 std::string hash_of_job(fleet::Connection& connection, const std::string& name) {
-  const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
-  const auto job = std::ranges::find(jobs, name, &fleet::Job::name);
-  const auto found =
-      job == jobs.end() ? std::nullopt : fleet::find_benchmark(connection, job->benchmark);
-  if (!found) {
+  const std::string hash = job_named(connection, name).benchmark_hash;
+  if (hash.empty()) {
     throw et_schema::usage_error("the job has no benchmark",
                                  {.field = "--job", .got = name, .hint = "fleet jobs lists them"});
   }
-  return found->benchmark_hash;
+  return hash;
 }
 
 fleet::Result read_prediction(fleet::Connection& connection, const ImportArguments& arguments,

@@ -5,7 +5,6 @@
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
 #include "fleet/objects/object_store.h"
-#include "fleet/tools.h"
 
 namespace understudy::cli {
 
@@ -13,19 +12,18 @@ int fleet_init(int argc, char** argv) {
   std::string url;
   std::string store;
   bool quiet = false;
-  const auto app = make_app({.name = "fleet init",
-                             .description = "Creates a fleet's database, or upgrades an older one "
-                                            "to this version. Its content stays.",
-                             .examples = "  fleet init fleet.db --store store/\n"
-                                         "  fleet init postgresql://fleet@db.example/fleet --store "
-                                         "/shared/store\n",
-                             .failure = "the database could not be created"});
-  add_database_option(*app, url);
-  app->add_option("--store", store,
-                  "Folder for benchmarks and reports; remembered, and replaces an earlier one")
-      ->type_name("DIR");
-  add_quiet_option(*app, quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
+  CommandLine line({.name = "fleet init",
+                    .description = "Creates a fleet's database, or upgrades an older one to this "
+                                   "version. Its content stays.",
+                    .examples =
+                        "  fleet init fleet.db --store store/\n"
+                        "  fleet init postgresql://fleet@db.example/fleet --store /shared/store\n",
+                    .failure = "the database could not be created"});
+  add_database_option(line, url);
+  line.add("--store DIR", store,
+           "Folder for benchmarks and reports; remembered, and replaces an earlier one");
+  line.add_quiet(quiet, "no text on standard output");
+  line.parse(argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kCreate);
   if (!store.empty()) {
     const std::string folder = whole_path(store);

@@ -11,7 +11,7 @@
 #include "common/run_main.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
-#include "fleet/nightly/failing_replays.h"
+#include "fleet/nightly/worker.h"
 #include "fleet/records/benchmarks.h"
 #include "pages/html/from_json.h"
 
@@ -19,7 +19,6 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::CellKind;
 using pages::counts, pages::figures, pages::table_at, pages::texts;
 using Benchmarks = std::map<std::int64_t, fleet::Benchmark>;
 
@@ -102,16 +101,16 @@ Json json_of(const Listing& listing) {
 int fleet_jobs(int argc, char** argv) {
   std::string url;
   Format format = Format::kText;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "fleet jobs",
-       .description = "Lists the jobs: weight, tags, benchmark, and what is broken or fails "
-                      "to replay.",
+       .description =
+           "Lists the jobs: weight, tags, benchmark, and what is broken or fails to replay.",
        .examples = "  fleet jobs fleet.db\n"
                    "  fleet jobs fleet.db --format json\n",
        .failure = "the database failed"});
-  add_database_option(*app, url);
-  add_format_option(*app, format);
-  parse_arguments(*app, argc, argv);
+  add_database_option(line, url);
+  line.add_format(format);
+  line.parse(argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   Listing listing;
   listing.jobs = fleet::all_jobs(*connection);

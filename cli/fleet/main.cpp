@@ -12,7 +12,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/version.h"
 #include "fleet/commands.h"
-#include "fleet/database/damaged.h"
+#include "fleet/database/connection.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "fleet/manifest.h"
-
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -15,7 +13,8 @@
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/yaml_documents.h"
-#include "fleet/nightly/generate_flags.h"
+#include "fleet/commands.h"
+#include "fleet/nightly/options.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,19 +1,16 @@
-#include "fleet/night.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "fleet/commands.h"
 #include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::CellKind;
 using pages::ids, pages::table_at, pages::texts;
-using pages::set_data, pages::table_at, pages::texts;
 
 /// A list of the summary: what of it stands in a sentence, and its title.
 struct NightList {

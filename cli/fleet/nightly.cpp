@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "common/figures.h"
 #include "common/output.h"
@@ -12,14 +13,11 @@
 #include "fleet/analysis/change_points.h"
 #include "fleet/commands.h"
 #include "fleet/database/schema.h"
-#include "fleet/night.h"
 #include "fleet/nightly/night_run.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
 #include "fleet/queue/queue.h"
-#include "fleet/slurm.h"
-#include "fleet/tools.h"
 
 namespace understudy::cli {
 namespace {
@@ -48,66 +46,59 @@ struct NightlyArguments {
   SlurmOptions slurm;
   std::string output;
   std::string only;
+  double slower_by_percent = 3;
+  std::optional<int> jobs;
   Format format = Format::kText;
   bool quiet = false;
 };
 
-void add_words_option(CLI::App& app, const std::string& name, std::vector<std::string>& words,
+void add_words_option(CommandLine& line, const std::string& name, std::vector<std::string>& words,
                       const std::string& text) {
-  app.add_option_function<std::string>(
-         name, [&words](const std::string& value) { words = words_of(value); }, text)
-      ->type_name("TEXT");
+  const auto read = [&words](const std::string& value) {
+    words = words_of(value);
+    return true;
+  };
+  line.add_text(name + " TEXT", read, "", text);
 }
 
 /// What nights and workers share.
-void add_worker_options(CLI::App& app, NightlyArguments& arguments) {
+void add_worker_options(CommandLine& line, NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
-  add_database_option(app, night.url);
-  app.add_option("--store", night.store,
-                 "Folder for benchmarks and reports (default: the remembered one)")
-      ->type_name("DIR");
-  app.add_option(
-         "--platform", night.platform,
-         "Name of this kind of node, to file results under (default: its processor and cores)")
-      ->type_name("NAME");
-  add_number_option(app, "--jobs", night.jobs, 1, 4096, "N",
-                    "Benchmarks generated at a time (default: this node's cores)");
-  add_number_option(app, "--lease", night.lease_s, 0.5, 86400.0, "S",
-                    "Seconds without a sign of life after which another worker takes over")
-      ->capture_default_str();
-  add_quiet_option(app, arguments.quiet, "no text on standard output");
+  add_database_option(line, night.url);
+  line.add("--store DIR", night.store,
+           "Folder for benchmarks and reports (default: the remembered one)");
+  line.add("--platform NAME", night.platform,
+           "Name of this kind of node, to file results under (default: its processor and cores)");
+  line.add_number("--jobs N", arguments.jobs, 1, 4096,
+                  "Benchmarks generated at a time (default: this node's cores)");
+  line.add_number("--lease S", night.lease_s, 0.5, 86400.0,
+                  "Seconds without a sign of life after which another worker takes over");
+  line.add_quiet(arguments.quiet, "no text on standard output");
 }
 
-void add_replay_options(CLI::App& app, fleet::ReplayOptions& replay) {
-  app.add_flag("--generate-only", replay.generate_only, "Make benchmarks, replay none");
-  add_number_option(app, "--iterations", replay.iterations, 1, 1'000'000, "N",
-                    "Iterations of each replay, at most (default: replay's)");
-  add_number_option(app, "--seconds", replay.seconds, 0.001, 1e6, "S",
-                    "Seconds of iterations of each replay, at most (default: replay's)");
-  add_words_option(app, "--replay-flags", replay.flags, "More flags for replay");
-  add_words_option(app, "--launcher", replay.launcher,
+void add_replay_options(CommandLine& line, NightlyArguments& arguments) {
+  fleet::ReplayOptions& replay = arguments.night.replay;
+  line.add_flag("--generate-only", replay.generate_only, "Make benchmarks, replay none");
+  line.add_number("--iterations N", replay.iterations, 1, 1'000'000,
+                  "Iterations of each replay, at most (default: replay's)");
+  line.add_number("--seconds S", replay.seconds, 0.001, 1e6,
+                  "Seconds of iterations of each replay, at most (default: replay's)");
+  add_words_option(line, "--replay-flags", replay.flags, "More flags for replay");
+  add_words_option(line, "--launcher", replay.launcher,
                    "Command that starts several ranks (default: mpirun -np {ranks})");
-  app.add_flag("--oversubscribe", replay.oversubscribes,
-               "Also replay benchmarks of more ranks than this node has cores");
-  add_number_option(app, "--timeout", replay.timeout_s, 1.0, 1e6, "S",
-                    "Seconds of one replay, at most")
-      ->capture_default_str();
-  app.add_option_function<double>(
-         "--slower-by", [&replay](double percent) { replay.least_change = percent / kPercent; },
-         "Report no slowdown below this, however certain")
-      ->check(CLI::Range(0.0, 1000.0).description(""))
-      ->type_name("PERCENT")
-      ->default_str("3");
+  line.add_flag("--oversubscribe", replay.oversubscribes,
+                "Also replay benchmarks of more ranks than this node has cores");
+  line.add_number("--timeout S", replay.timeout_s, 1.0, 1e6, "Seconds of one replay, at most");
+  line.add_number("--slower-by PERCENT", arguments.slower_by_percent, 0.0, 1000.0,
+                  "Report no slowdown below this, however certain");
 }
 
-void complete(NightlyArguments& arguments, bool is_known_jobs) {
+void complete(NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
   if (night.platform.empty()) {
     night.platform = fleet::default_platform();
   }
-  if (!is_known_jobs) {
-    night.jobs = static_cast<std::size_t>(fleet::core_count());
-  }
+  night.jobs = static_cast<std::size_t>(arguments.jobs.value_or(fleet::core_count()));
   const auto connection = fleet::open_fleet(night.url, fleet::Opening::kExisting);
   night.store = store_folder(*connection, night.store);
   night.tools = find_tools(!night.replay.generate_only && arguments.only != fleet::kGenerateWork);
@@ -135,7 +126,7 @@ void check_replay_flags(const fleet::NightOptions& night) {
 NightlyArguments read_nightly(int argc, char** argv) {
   NightlyArguments arguments;
   fleet::NightOptions& night = arguments.night;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "fleet nightly",
        .description =
            "One night of a fleet: finds changed traces, rebuilds their benchmarks, replays every "
@@ -144,33 +135,27 @@ NightlyArguments read_nightly(int argc, char** argv) {
        .examples = kNightlyExamples,
        .success = "nothing broke, nothing got slower",
        .failure = "something broke or got slower, or the night could not be finished"});
-  add_worker_options(*app, arguments);
-  add_replay_options(*app, night.replay);
-  app->add_flag("--rehash", night.rehashes,
+  add_worker_options(line, arguments);
+  add_replay_options(line, arguments);
+  line.add_flag("--rehash", night.rehashes,
                 "Read all traces, even if their files' times have not changed");
-  app->add_flag("--regenerate", night.regenerates, "Rebuild all benchmarks");
-  app->add_option("--drift-above", night.drift_above, "Distance at which a job has drifted, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0).description(""))
-      ->capture_default_str();
-  app->add_option("--engine", arguments.engine, "Where the work is done: local or slurm")
-      ->check(CLI::IsMember({"local", "slurm"}).description(""))
-      ->type_name("ENGINE")
-      ->capture_default_str();
-  add_words_option(*app, "--slurm-flags", arguments.slurm.flags, "More flags for sbatch");
-  app->add_option("--replay-nodes", arguments.slurm.replay_nodes,
-                  "Number of Slurm nodes that replay")
-      ->check(CLI::Range(1, 100'000).description(""))
-      ->capture_default_str();
-  app->add_option("--otava", night.otava, "Python with apache-otava, for change points")
-      ->type_name("PYTHON");
-  app->add_option("-o,--output", arguments.output, "Write the summary to this file")
-      ->type_name("FILE");
-  add_format_option(*app, arguments.format);
-  parse_arguments(*app, argc, argv);
+  line.add_flag("--regenerate", night.regenerates, "Rebuild all benchmarks");
+  line.add_number("--drift-above", night.drift_above, 0.0, 1.0,
+                  "Distance at which a job has drifted, 0 to 1");
+  line.add("--engine ENGINE", arguments.engine, "Where the work is done: local or slurm")
+      .is_one_of({"local", "slurm"});
+  add_words_option(line, "--slurm-flags", arguments.slurm.flags, "More flags for sbatch");
+  line.add_number("--replay-nodes", arguments.slurm.replay_nodes, 1, 100'000,
+                  "Number of Slurm nodes that replay");
+  line.add("--otava PYTHON", night.otava, "Python with apache-otava, for change points");
+  line.add("-o,--output FILE", arguments.output, "Write the summary to this file");
+  line.add_format(arguments.format);
+  line.parse(argc, argv);
+  night.replay.least_change = arguments.slower_by_percent / kPercent;
   if (night.otava.empty()) {
     night.otava = fleet::find_otava(own_program());
   }
-  complete(arguments, app->count("--jobs") > 0);
+  complete(arguments);
   if (arguments.engine == "local") {
     check_replay_flags(night);
   }
@@ -179,19 +164,18 @@ NightlyArguments read_nightly(int argc, char** argv) {
 
 NightlyArguments read_worker(int argc, char** argv) {
   NightlyArguments arguments;
-  const auto app =
-      make_app({.name = "fleet worker",
-                .description = "Works on the open night until nothing is left for this platform. "
-                               "Any number of workers, on any machines, can share one night.",
-                .examples = kWorkerExamples,
-                .success = "nothing is left to do, or no night is open",
-                .failure = "this worker failed; others take over its work"});
-  add_worker_options(*app, arguments);
-  app->add_option("--only", arguments.only, "Only make benchmarks, or only replay them")
-      ->check(CLI::IsMember({"generate", "replay"}).description(""))
-      ->type_name("KIND");
-  parse_arguments(*app, argc, argv);
-  complete(arguments, app->count("--jobs") > 0);
+  CommandLine line(
+      {.name = "fleet worker",
+       .description = "Works on the open night until nothing is left for this platform. Any number "
+                      "of workers, on any machines, can share one night.",
+       .examples = kWorkerExamples,
+       .success = "nothing is left to do, or no night is open",
+       .failure = "this worker failed; others take over its work"});
+  add_worker_options(line, arguments);
+  line.add("--only KIND", arguments.only, "Only make benchmarks, or only replay them")
+      .is_one_of({"generate", "replay"});
+  line.parse(argc, argv);
+  complete(arguments);
   return arguments;
 }
 

@@ -8,17 +8,11 @@
 #include "pages/fleet/fleet_pages.h"
 
 namespace understudy::cli {
-namespace {
-
-struct PlatformsArguments {
+int fleet_platforms(int argc, char** argv) {
   std::string url;
   std::string baseline;
   Format format = Format::kText;
-};
-
-PlatformsArguments read_platforms_arguments(int argc, char** argv) {
-  PlatformsArguments arguments;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "fleet platforms",
        .description = "Compares platforms with a baseline, by the newest results of each job's "
                       "benchmark: ratios of times, weighted and by benchmark, with 95 % intervals; "
@@ -27,24 +21,14 @@ PlatformsArguments read_platforms_arguments(int argc, char** argv) {
        .examples = "  fleet platforms fleet.db --baseline a100\n"
                    "  fleet platforms fleet.db --baseline a100 --format json\n",
        .failure = "the database failed"});
-  add_database_option(*app, arguments.url);
-  app->add_option("--baseline", arguments.baseline, "The platform that is 1")
-      ->required()
-      ->type_name("NAME");
-  add_format_option(*app, arguments.format);
-  parse_arguments(*app, argc, argv);
-  return arguments;
-}
-
-}  // namespace
-
-int fleet_platforms(int argc, char** argv) {
-  const PlatformsArguments arguments = read_platforms_arguments(argc, argv);
-  const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
+  add_database_option(line, url);
+  line.add("--baseline NAME", baseline, "The platform that is 1").required();
+  line.add_format(format);
+  line.parse(argc, argv);
+  const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   print_output(pages::written(
-      pages::platforms_page(
-          fleet::compare_platforms(platform_rows(*connection), arguments.baseline), {}),
-      arguments.format));
+      pages::platforms_page(fleet::compare_platforms(platform_rows(*connection), baseline), {}),
+      format));
   return kStatusOk;
 }
 

@@ -23,7 +23,6 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::CellKind;
 using pages::facts_at, pages::figures, pages::ratios, pages::shares, pages::table_at, pages::texts;
 
 constexpr double kSecondsPerMinute = 60;
@@ -66,7 +65,7 @@ void set_budget(SelectArguments& arguments) {
 
 SelectArguments read_select_arguments(int argc, char** argv) {
   SelectArguments arguments;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "fleet select",
        .description =
            "Selects a few jobs that represent all, with weights, and says how far to trust them: "
@@ -80,26 +79,21 @@ SelectArguments read_select_arguments(int argc, char** argv) {
            "  fleet select fleet.db --budget 10 --time-on a100 --choose-on a100 --choose-on h100\n",
        .success = "the subset is within --max-error, or none was asked for",
        .failure = "it is not, within the budget"});
-  add_database_option(*app, arguments.url);
-  app->add_option("--budget", arguments.budget, "Number of jobs (20), or minutes of replays (30m)")
-      ->required()
-      ->type_name("N|Nm");
-  add_number_option(*app, "--max-error", arguments.options.max_error, 0.0, 1.0, "E",
-                    "Take no more jobs once the error is below this share (0.03)");
-  app->add_option("--time-on", arguments.time_on,
-                  "Weigh classes by times measured on this platform (default: recorded times)")
-      ->type_name("PLATFORM");
-  app->add_option("--choose-on", arguments.options.choose_on,
-                  "Also choose by this platform's measured ratios; platforms that are not named "
-                  "test the choice; can be repeated")
-      ->type_name("PLATFORM");
-  app->add_option("--seed", arguments.options.seed, "Seed of random subsets and intervals")
-      ->capture_default_str();
-  app->add_option("-o,--output", arguments.output, "Write the subset to this file (YAML)")
-      ->type_name("FILE");
-  add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
+  add_database_option(line, arguments.url);
+  line.add("--budget N|Nm", arguments.budget, "Number of jobs (20), or minutes of replays (30m)")
+      .required();
+  line.add_number("--max-error E", arguments.options.max_error, 0.0, 1.0,
+                  "Take no more jobs once the error is below this share (0.03)");
+  line.add("--time-on PLATFORM", arguments.time_on,
+           "Weigh classes by times measured on this platform (default: recorded times)");
+  line.add("--choose-on PLATFORM", arguments.options.choose_on,
+           "Also choose by this platform's measured ratios; platforms that are not named test the "
+           "choice; can be repeated");
+  line.add("--seed", arguments.options.seed, "Seed of random subsets and intervals");
+  line.add("-o,--output FILE", arguments.output, "Write the subset to this file (YAML)");
+  line.add_format(arguments.format);
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.parse(argc, argv);
   set_budget(arguments);
   arguments.options.baseline = arguments.time_on;
   return arguments;

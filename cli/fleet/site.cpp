@@ -38,9 +38,10 @@ std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
     ++done;
     on_progress(done, std::max(done, total));
   };
-  add("index.html", pages::fleet_page(fleet_data(connection, data)));
+  add("index.html", pages::fleet_page(fleet_document(connection, data), data.frame));
   for (const fleet::Job& job : data.jobs) {
-    add(pages::job_file(job.name), pages::benchmark_page(benchmark_data(connection, data, job)));
+    add(pages::job_file(job.name),
+        pages::benchmark_page(benchmark_document(connection, data, job), data.frame));
   }
   if (platforms > 0) {
     add("platforms.html", pages::platforms_page(data.platforms, data.frame));
@@ -49,14 +50,15 @@ std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
           pages::platform_page(data.platforms, i, data.frame));
     }
   }
-  for (std::size_t i = 0; i < data.nights.size(); ++i) {
-    add(pages::night_file(data.nights[i].id), pages::night_page(night_data(connection, data, i)));
+  for (const fleet::Night& night : data.nights) {
+    add(pages::night_file(night.id),
+        pages::night_page(night_document(connection, data, night), data.frame));
   }
   if (!options.store.empty()) {
     const fleet::ObjectStore store(options.store);
     for (const fleet::Result& result : data.newest) {
       if (result.source == fleet::kReplayed && !result.report.empty()) {
-        add(pages::replay_file(result), replay_page(store, result));
+        add(replay_file(result), replay_page(store, result));
       }
     }
   }

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "fleet/analysis/platforms.h"
@@ -17,7 +18,8 @@
 
 namespace understudy::cli {
 
-/// What all pages of a site are made from, read once.
+/// What all pages of a site are made from, read once, and what the newest night
+/// says of a job.
 struct SiteData {
   SiteOptions options;
   pages::SiteFrame frame;
@@ -30,29 +32,49 @@ struct SiteData {
   // Of the newest night's summary:
   std::vector<fleet::Event> turned;                 ///< series that turned in a night before
   std::map<std::string, std::string> still_broken;  ///< by job: why
+
+  /// The job's newest result on any platform; null: none.
+  [[nodiscard]] const fleet::Result* newest_of(const fleet::Job& job) const;
+  /// "broken", "slower", "faster", "drifted", "new", "ok"; broken until it is
+  /// mended.
+  [[nodiscard]] std::string state_of(const fleet::Job& job) const;
+  /// Why the replay of the job fails; empty where it does not.
+  [[nodiscard]] std::string failing_text(const fleet::Job& job) const;
+  /// What is wrong with the job, or has changed last, in a few words.
+  [[nodiscard]] std::string note_of(const fleet::Job& job) const;
+  /// What happened to the job itself, or to a replay of the benchmark that it
+  /// has in common with another, the newest first.
+  [[nodiscard]] std::vector<fleet::Event> events_of(const fleet::Job& job) const;
+  /// What happened in a night, the weightiest first; and what it found to have
+  /// turned before it.
+  [[nodiscard]] std::vector<fleet::Event> events_of(const fleet::Night& night) const;
+
+ private:
+  [[nodiscard]] const fleet::Event* news_of(const fleet::Job& job) const;
 };
 [[nodiscard]] SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options);
 
-/// What happened in a night, the weightiest first; and what it found to have
-/// turned before it.
-[[nodiscard]] std::vector<fleet::Event> events_of_night(const SiteData& data,
-                                                        const fleet::Night& night);
-[[nodiscard]] pages::FleetNight night_of(const SiteData& data, const fleet::Night& night);
-/// Of the job itself, or of a replay of the benchmark that it has in common
-/// with another.
-[[nodiscard]] bool is_of_job(const fleet::Event& event, const std::string& job,
-                             const std::string& benchmark_hash);
-[[nodiscard]] std::string hash_of(const SiteData& data, const fleet::Job& job);
-[[nodiscard]] const fleet::Benchmark* benchmark_of(const SiteData& data, const fleet::Job& job);
-/// "broken", "slower", "faster", "drifted", "new", "ok": as the newest night
-/// found it; broken until it is mended.
-[[nodiscard]] std::string state_of(const SiteData& data, const fleet::Job& job);
-/// Why the replay of the job fails; empty where it does not.
-[[nodiscard]] std::string failing_text(const SiteData& data, const fleet::Job& job);
-[[nodiscard]] pages::FleetData fleet_data(fleet::Connection& connection, const SiteData& data);
-[[nodiscard]] pages::NightData night_data(fleet::Connection& connection, const SiteData& data,
-                                          std::size_t place);
-[[nodiscard]] pages::BenchmarkData benchmark_data(fleet::Connection& connection,
-                                                  const SiteData& data, const fleet::Job& job);
+/// Kinds of events, and states of jobs, in the order of their weight: the least
+/// first.
+[[nodiscard]] std::size_t weight_of(const std::string& kind);
+
+// The documents of the pages: pages/fleet/fleet_pages.h.
+
+/// The whole fleet: the newest night's events, the weightiest first; the jobs
+/// that are broken, slower, … in front; the nights; the platforms; the few jobs
+/// that stand for all.
+[[nodiscard]] nlohmann::ordered_json fleet_document(fleet::Connection& connection,
+                                                    const SiteData& data);
+/// A job, its benchmark, and a series of results on each platform, the oldest
+/// first.
+[[nodiscard]] nlohmann::ordered_json benchmark_document(fleet::Connection& connection,
+                                                        const SiteData& data,
+                                                        const fleet::Job& job);
+[[nodiscard]] nlohmann::ordered_json night_document(fleet::Connection& connection,
+                                                    const SiteData& data,
+                                                    const fleet::Night& night);
+
+/// The page of a result's own report.
+[[nodiscard]] std::string replay_file(const fleet::Result& result);
 
 }  // namespace understudy::cli

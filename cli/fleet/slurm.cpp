@@ -1,8 +1,7 @@
-#include "fleet/slurm.h"
-
 #include <fmt/format.h>
 
 #include "et_schema/support/error.h"
+#include "fleet/commands.h"
 #include "fleet/process/run_program.h"
 
 namespace understudy::cli {

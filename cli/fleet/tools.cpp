@@ -1,12 +1,11 @@
-#include "fleet/tools.h"
-
 #include <filesystem>
 
 #include "common/own_program.h"
 #include "et_schema/support/error.h"
-#include "fleet/database/transaction.h"
+#include "fleet/commands.h"
+#include "fleet/database/connection.h"
+#include "fleet/database/schema.h"
 #include "fleet/process/run_program.h"
-#include "fleet/records/settings.h"
 
 namespace understudy::cli {
 namespace {

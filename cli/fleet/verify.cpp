@@ -15,14 +15,12 @@
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/jobs.h"
 #include "fleet/records/results.h"
-#include "fleet/tools.h"
 #include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::set_data, pages::table_at, pages::texts;
 using pages::table_at, pages::texts;
 
 struct Fault {
@@ -158,19 +156,17 @@ int fleet_verify(int argc, char** argv) {
   std::string store_name;
   Format format = Format::kText;
   bool quiet = false;
-  const auto app =
-      make_app({.name = "fleet verify",
-                .description = "Reads all objects of the store and checks them against their "
-                               "hashes, and benchmarks against the database.",
-                .examples = "  fleet verify fleet.db\n  fleet verify fleet.db --format json\n",
-                .success = "nothing is damaged or missing",
-                .failure = "something is damaged or missing; each is named"});
-  add_database_option(*app, url);
-  app->add_option("--store", store_name, "The store's folder (default: the remembered one)")
-      ->type_name("DIR");
-  add_format_option(*app, format);
-  add_quiet_option(*app, quiet, "the result is printed");
-  parse_arguments(*app, argc, argv);
+  CommandLine line({.name = "fleet verify",
+                    .description = "Reads all objects of the store and checks them against their "
+                                   "hashes, and benchmarks against the database.",
+                    .examples = "  fleet verify fleet.db\n  fleet verify fleet.db --format json\n",
+                    .success = "nothing is damaged or missing",
+                    .failure = "something is damaged or missing; each is named"});
+  add_database_option(line, url);
+  line.add("--store DIR", store_name, "The store's folder (default: the remembered one)");
+  line.add_format(format);
+  line.add_quiet(quiet, "the result is printed");
+  line.parse(argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   const fleet::ObjectStore store(store_folder(*connection, store_name));
   Progress progress(quiet);

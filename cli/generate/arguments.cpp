@@ -110,103 +110,89 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
 
 GenerateArguments read_generate_arguments(int argc, char** argv) {
   GenerateArguments arguments;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "generate",
        .description = "Compiles execution traces into one replay benchmark, which needs no model, "
                       "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
        .failure = "the benchmark could not be written"});
-  app->add_option("TRACE", arguments.paths,
-                  "Traces of all ranks: files, archives or folders; with --chakra, --emit, "
-                  "--obfuscate, --reduce, --shapes-within, --batch or --sign also one bench.et");
-  app->add_option("-o,--output", arguments.output, "The benchmark to write");
-  app->add_option("--chakra", arguments.chakra_folder,
-                  "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json")
-      ->type_name("DIR");
-  app->add_option("--step", arguments.options.step,
-                  "K of ProfilerStep#K, or all (default: the first complete step)");
-  CLI::Option* subgraph =
-      app->add_option("--subgraph", arguments.options.subgraphs,
-                      "Only what runs below nodes whose name contains this, and its backward pass");
-  app->add_flag(
-         "--no-backward", [&arguments](auto) { arguments.options.with_backward = false; },
-         "With --subgraph: without the backward pass")
-      ->needs(subgraph);
-  static const std::map<std::string, generator::Only> kKinds = {
-      {"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}};
-  add_choice_option(
-      *app, "--only", {"compute", "comms"},
-      [&arguments](const std::string& name) { arguments.options.only = kKinds.at(name); }, "PART",
-      "Only this part: compute or comms");
-  app->add_option("--include", arguments.options.include,
-                  "Only operators whose name matches this regular expression");
-  add_allow_option(*app, arguments.options.allowed_operators);
-  add_map_option(*app, arguments.op_maps);
-  app->add_option("--exclude", arguments.options.exclude,
-                  "Leave out operators whose name matches it");
-  app->add_option_function<std::string>(
-         "--indices",
-         [&arguments](const std::string& spread) {
-           arguments.options.indices = generator::parse_index_spread(spread);
-         },
-         "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant")
-      ->type_name("SPREAD");
-  app->add_option_function<std::vector<std::string>>(
-         "--reduce-op",
-         [&arguments](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) {
-             generator::add_reduce_op(text, arguments.options.reduce_ops);
-           }
-         },
-         "Operator of reductions whose own was not recorded: allreduce=avg, reduce_scatter=max, … "
-         "(default: sum)")
-      ->type_name("KIND=OP");
-  app->add_flag(
+  line.add("TRACE", arguments.paths,
+           "Traces of all ranks: files, archives or folders; with --chakra, --emit, --obfuscate, "
+           "--reduce, --shapes-within, --batch or --sign also one bench.et");
+  line.add("-o,--output", arguments.output, "The benchmark to write");
+  line.add("--chakra DIR", arguments.chakra_folder,
+           "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
+  line.add("--step", arguments.options.step,
+           "K of ProfilerStep#K, or all (default: the first complete step)");
+  line.add("--subgraph", arguments.options.subgraphs,
+           "Only what runs below nodes whose name contains this, and its backward pass");
+  line.add_flag(
+          "--no-backward", [&arguments] { arguments.options.with_backward = false; },
+          "With --subgraph: without the backward pass")
+      .needs("--subgraph");
+  line.add_choice("--only PART",
+                  {{"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}},
+                  arguments.options.only, "Only this part: compute or comms");
+  line.add("--include", arguments.options.include,
+           "Only operators whose name matches this regular expression");
+  add_allow_option(line, arguments.options.allowed_operators);
+  add_map_option(line, arguments.op_maps);
+  line.add("--exclude", arguments.options.exclude, "Leave out operators whose name matches it");
+  line.add_text(
+      "--indices SPREAD",
+      [&arguments](const std::string& spread) {
+        arguments.options.indices = generator::parse_index_spread(spread);
+        return true;
+      },
+      "",
+      "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant");
+  line.add_list(
+      "--reduce-op KIND=OP",
+      [&arguments](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+          generator::add_reduce_op(text, arguments.options.reduce_ops);
+        }
+        return std::string();
+      },
+      "Operator of reductions whose own was not recorded: allreduce=avg, reduce_scatter=max, … "
+      "(default: sum)");
+  line.add_flag(
       "--allow-partial",
-      [&arguments](auto) { arguments.options.partial = generator::PartialRanks::kAllowed; },
+      [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },
       "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
-  add_format_option(*app, arguments.format);
-  CLI::Option* profile =
-      app->add_option("--profile", arguments.profiles.files,
-                      "Kineto profiles that give the recorded times, one a rank (default: those of "
-                      "the capture that the traces lie in)")
-          ->type_name("FILE");
-  CLI::Option* no_profile =
-      app->add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
-          ->excludes(profile);
-  app->add_option("--graph-profile", arguments.profiles.graph_runs,
-                  "Kineto profiles of the same steps launched as CUDA or HIP graphs, one a rank: "
-                  "device times are theirs, joined by the names of kernels in order")
-      ->type_name("FILE")
-      ->excludes(no_profile);
-  CLI::Option* keep_names =
-      app->add_flag("--keep-names", arguments.keep_names,
-                    "Store filters and the names of custom operators in the manifest as plain text "
-                    "(default: as hashes)");
-  CLI::Option* obfuscate =
-      app->add_flag("--obfuscate", arguments.obfuscate,
-                    "Replace names, texts and exact numbers that do not decide the time; the order "
-                    "and shapes of public operators stay")
-          ->excludes(keep_names);
-  app->add_option(
-         "--names", arguments.names_path,
-         "With --obfuscate: where to write what was replaced, for the owner alone (default: "
-         "OUTPUT.names.json)")
-      ->type_name("FILE")
-      ->needs(obfuscate);
-  add_number_option(
-      *app, "--reduce", arguments.reduce, 0.0, 1.0, "SHARE",
-      "Write repeated instruction sequences once, as loops (smaller file, same replay). "
-      "Recorded times in a loop become their mean; the total of no operator class "
-      "changes by more than SHARE (0.02 = 2 %)");
-  add_blur_option(*app, arguments.shapes_within);
+  line.add_format(arguments.format);
+  line.add("--profile FILE", arguments.profiles.files,
+           "Kineto profiles that give the recorded times, one a rank (default: those of the "
+           "capture that the traces lie in)");
+  line.add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
+      .excludes({"--profile"});
+  line.add("--graph-profile FILE", arguments.profiles.graph_runs,
+           "Kineto profiles of the same steps launched as CUDA or HIP graphs, one a rank: device "
+           "times are theirs, joined by the names of kernels in order")
+      .excludes({"--no-profile"});
+  line.add_flag("--keep-names", arguments.keep_names,
+                "Store filters and the names of custom operators in the manifest as plain text "
+                "(default: as hashes)");
+  line.add_flag("--obfuscate", arguments.obfuscate,
+                "Replace names, texts and exact numbers that do not decide the time; the order and "
+                "shapes of public operators stay")
+      .excludes({"--keep-names"});
+  line.add("--names FILE", arguments.names_path,
+           "With --obfuscate: where to write what was replaced, for the owner alone (default: "
+           "OUTPUT.names.json)")
+      .needs("--obfuscate");
+  line.add_number("--reduce SHARE", arguments.reduce, 0.0, 1.0,
+                  "Write repeated instruction sequences once, as loops (smaller file, same "
+                  "replay). Recorded times in a loop become their mean; the total of no operator "
+                  "class changes by more than SHARE (0.02 = 2 %)");
+  add_blur_option(line, arguments.shapes_within);
   BatchTexts batch;
-  add_batch_options(*app, batch);
-  add_kernels_option(*app, arguments.kernels);
-  add_emit_options(*app, arguments.emit);
-  add_sign_options(*app, arguments.sign);
-  add_quiet_option(*app, arguments.quiet, "no text on standard output");
-  parse_arguments(*app, argc, argv);
+  add_batch_options(line, batch);
+  add_kernels_option(line, arguments.kernels);
+  add_emit_options(line, arguments.emit);
+  add_sign_options(line, arguments.sign);
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.parse(argc, argv);
   arguments.batch = batch.parsed();
   check(arguments);
   return arguments;

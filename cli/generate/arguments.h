@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "common/command_line.h"
-#include "compile/profiles.h"
-#include "generate/emit.h"
-#include "generate/kernels.h"
-#include "generate/sign.h"
+#include "compile/compile.h"
+#include "generate/change.h"
+#include "generate/outputs.h"
 #include "generator/options/options.h"
 #include "generator/resize/batch.h"
 

@@ -1,5 +1,3 @@
-#include "generate/chakra.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,6 +8,7 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "generate/outputs.h"
 
 namespace understudy::cli {
 namespace {

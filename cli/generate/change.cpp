@@ -13,10 +13,8 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::CellKind;
 using pages::counts, pages::facts_at, pages::ids, pages::shares, pages::summed, pages::table_at,
     pages::texts;
-using pages::Facts;
 using pages::Section;
 
 constexpr double kMost = 0.5;
@@ -143,17 +141,14 @@ Section reduced_section(const Json& document) {
 
 }  // namespace
 
-void add_batch_options(CLI::App& app, BatchTexts& texts) {
-  CLI::Option* batch =
-      app.add_option("--batch", texts.batch,
-                     "FROM:TO, such as 64:256: give the benchmark batch size TO instead of the "
-                     "recorded FROM, without recorded times")
-          ->type_name("SIZES");
-  app.add_option("--size", texts.size,
-                 "FROM:TO, such as 512:2048: the same of the length of sequences, or of another "
-                 "size of the data, that nothing else has")
-      ->type_name("SIZES")
-      ->excludes(batch);
+void add_batch_options(CommandLine& line, BatchTexts& texts) {
+  line.add("--batch SIZES", texts.batch,
+           "FROM:TO, such as 64:256: give the benchmark batch size TO instead of the recorded "
+           "FROM, without recorded times");
+  line.add("--size SIZES", texts.size,
+           "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
+           "the data, that nothing else has")
+      .excludes({"--batch"});
 }
 
 std::optional<generator::BatchSize> BatchTexts::parsed() const {
@@ -163,18 +158,16 @@ std::optional<generator::BatchSize> BatchTexts::parsed() const {
   return generator::parse_batch_size(batch + size, !size.empty());
 }
 
-void add_blur_option(CLI::App& app, std::optional<double>& within) {
-  add_text_option(
-      app, "--shapes-within",
+void add_blur_option(CommandLine& line, std::optional<double>& within) {
+  line.add_text(
+      "--shapes-within X%",
       [&within](const std::string& text) {
         const bool is_percent = text.ends_with('%');
-        double number = 0;
-        const bool is_read =
-            CLI::detail::lexical_cast(is_percent ? text.substr(0, text.size() - 1) : text, number);
-        within = number / (is_percent ? kPercent : 1);
-        return is_read && *within > 0 && *within <= kMost;
+        within = parse_number(is_percent ? text.substr(0, text.size() - 1) : text).value_or(0) /
+                 (is_percent ? kPercent : 1);
+        return *within > 0 && *within <= kMost;
       },
-      "no share from 0 to 50%, as 5% or 0.05", "X%",
+      "no share from 0 to 50%, as 5% or 0.05",
       "Change tensor sizes by at most this share, consistently, where alignment and choice of "
       "algorithms stay; other sizes are kept and named");
 }

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "common/command_line.h"
 #include "composer/reduce/reduce.h"
 #include "et_schema/bench/bench.h"
 #include "generator/resize/batch.h"
@@ -25,10 +27,10 @@ struct BatchTexts {
   [[nodiscard]] std::optional<generator::BatchSize> parsed() const;
 };
 /// Adds --batch and --size.
-void add_batch_options(CLI::App& app, BatchTexts& texts);
+void add_batch_options(CommandLine& line, BatchTexts& texts);
 
 /// Adds --shapes-within: a share, as 0.05 or 5%.
-void add_blur_option(CLI::App& app, std::optional<double>& within);
+void add_blur_option(CommandLine& line, std::optional<double>& within);
 /// Blurs the benchmark's shapes and notes that in its selection.
 [[nodiscard]] generator::Blurred blur(et_schema::Bench bench, double within);
 
@@ -71,5 +73,37 @@ void add_changes(nlohmann::ordered_json& document, const Changes& changes);
 /// A section for each of these keys.
 void add_change_sections(pages::Page& page, const nlohmann::ordered_json& document,
                          const Changes& changes);
+
+/// What compiling a benchmark's kernels came to.
+struct KernelsMade {
+  struct Failure {
+    std::string name;
+    int architecture = 0;
+    std::string why;
+  };
+  std::string compiler;     ///< "Triton 3.6.0"
+  std::size_t kernels = 0;  ///< with machine code for at least one architecture
+  std::size_t cubins = 0;
+  std::uint64_t bytes = 0;     ///< of the cubins
+  std::uint64_t launches = 0;  ///< kernel instructions of all ranks that have machine code
+  std::uint64_t stubs = 0;     ///< those that have none
+  std::vector<Failure> failures;
+};
+
+void add_kernels_option(CommandLine& line, std::vector<int>& architectures);
+
+/// Compiles the Triton kernels that the programs launch for these architectures, from the
+/// rank-R.compiled.json beside the traces, and puts them into the programs. Compiling is done by
+/// scripts/compile_kernels, a program of its own: it needs a Python with Triton, and no GPU. Throws
+/// Error: bad input (no recorded launch, no such file), failed (no Triton, no such script).
+[[nodiscard]] KernelsMade compile_kernels(et_schema::Bench& bench,
+                                          const std::vector<std::string>& traces,
+                                          const std::vector<int>& architectures);
+
+/// Takes the machine code out of a benchmark whose sizes were changed: launches have the grids and
+/// numbers of the recorded sizes. How many kernels it had.
+[[nodiscard]] std::size_t remove_kernels(et_schema::Bench& bench);
+
+[[nodiscard]] nlohmann::ordered_json kernels_json(const KernelsMade& made);
 
 }  // namespace understudy::cli

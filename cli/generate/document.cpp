@@ -21,10 +21,7 @@ using et_schema::LostDeviceEvents;
 using et_schema::Program;
 using et_schema::RecordedProfile;
 using pages::byte_counts, pages::counts, pages::facts_at, pages::figures, pages::ids,
-    pages::losses_at, pages::set_data, pages::shortened, pages::summed, pages::table_at,
-    pages::texts;
-using pages::CellKind;
-using pages::Facts;
+    pages::losses_at, pages::shortened, pages::summed, pages::table_at, pages::texts;
 using pages::Notes;
 using pages::Section;
 using pages::Table;

@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "et_schema/bench/bench.h"
-#include "generate/chakra.h"
 #include "generate/change.h"
-#include "generate/kernels.h"
+#include "generate/outputs.h"
 #include "pages/html/page.h"
 
 namespace understudy::cli {

@@ -1,5 +1,3 @@
-#include "generate/emit.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include "common/output.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "generate/outputs.h"
 #include "pages/html/from_json.h"
 
 namespace understudy::cli {
@@ -20,8 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using emitter::Missing;
 using emitter::Project;
-using pages::counts, pages::facts_at, pages::percents, pages::set_data, pages::table_at,
-    pages::texts;
+using pages::counts, pages::facts_at, pages::percents, pages::table_at, pages::texts;
 
 /// A new folder, an empty one, or one that an earlier project lies in.
 void refuse_folder(const fs::path& folder) {
@@ -116,28 +114,24 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
 
 }  // namespace
 
-void add_emit_options(CLI::App& app, EmitChoice& choice) {
-  CLI::Option* emit =
-      app.add_option_function<std::vector<std::string>>(
-             "--emit",
-             [&choice](const std::vector<std::string>& values) {
-               if (values.size() < 2) {
-                 throw CLI::ValidationError("--emit",
-                                            "a language and a folder, as --emit cpp project/");
-               }
-               choice.language = values.at(0);
-               choice.folder = values.at(1);
-               if (choice.language != "cpp" && choice.language != "python") {
-                 throw CLI::ValidationError("--emit", choice.language + " is none of cpp, python");
-               }
-             },
-             "Write a standalone project that runs the step into this folder: cpp (CMake, "
-             "LibTorch, MPI if it communicates) or python")
-          ->expected(1, 2)
-          ->type_name("LANGUAGE FOLDER");
-  app.add_flag("--allow-missing", choice.allow_missing,
-               "With --emit: status 0 even if operators cannot be shown in source")
-      ->needs(emit);
+void add_emit_options(CommandLine& line, EmitChoice& choice) {
+  line.add_list(
+          "--emit LANGUAGE FOLDER",
+          [&choice](const std::vector<std::string>& values) -> std::string {
+            if (values.size() < 2) {
+              return "a language and a folder, as --emit cpp project/";
+            }
+            choice.language = values[0];
+            choice.folder = values[1];
+            const bool is_known = choice.language == "cpp" || choice.language == "python";
+            return is_known ? "" : choice.language + " is none of cpp, python";
+          },
+          "Write a standalone project that runs the step into this folder: cpp (CMake, LibTorch, "
+          "MPI if it communicates) or python")
+      .takes(1, 2);
+  line.add_flag("--allow-missing", choice.allow_missing,
+                "With --emit: status 0 even if operators cannot be shown in source")
+      .needs("--emit");
 }
 
 void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,

@@ -1,10 +1,11 @@
-#include "generate/kernels.h"
+#include "et_schema/bench/kernels.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,11 +15,11 @@
 #include <system_error>
 #include <utility>
 
-#include "et_schema/bench/kernels.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/read_file.h"
 #include "fleet/process/run_program.h"
+#include "generate/change.h"
 
 namespace understudy::cli {
 namespace {
@@ -180,27 +181,26 @@ KernelsMade read_result(et_schema::Bench& bench, const fs::path& folder) {
 
 }  // namespace
 
-void add_kernels_option(CLI::App& app, std::vector<int>& architectures) {
-  app.add_option_function<std::vector<std::string>>(
-         "--kernels",
-         [&architectures](const std::vector<std::string>& names) {
-           std::set<int> numbers;
-           for (const std::string& name : names) {
-             int number = 0;
-             if (!name.starts_with("sm_") || !CLI::detail::lexical_cast(name.substr(3), number) ||
-                 number < 10 || number > 999) {
-               throw CLI::ValidationError(
-                   "--kernels", fmt::format("{} is no architecture, as sm_80 or sm_90", name));
-             }
-             numbers.insert(number);
-           }
-           architectures.assign(numbers.begin(), numbers.end());
-         },
-         "Compile the capture's Triton kernels ahead for these GPUs, such as sm_80,sm_90: replays "
-         "launch them there instead of stubs. Needs a Python with Triton, and no GPU")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("SM");
+void add_kernels_option(CommandLine& line, std::vector<int>& architectures) {
+  line.add_list(
+          "--kernels SM",
+          [&architectures](const std::vector<std::string>& names) -> std::string {
+            std::set<int> numbers;
+            for (const std::string& name : names) {
+              const bool is_named = name.starts_with("sm_");
+              const double number = parse_number(is_named ? name.substr(3) : "").value_or(0);
+              if (number < 10 || number > 999 || number != std::floor(number)) {
+                return fmt::format("{} is no architecture, as sm_80 or sm_90", name);
+              }
+              numbers.insert(static_cast<int>(number));
+            }
+            architectures.assign(numbers.begin(), numbers.end());
+            return "";
+          },
+          "Compile the capture's Triton kernels ahead for these GPUs, such as sm_80,sm_90: replays "
+          "launch them there instead of stubs. Needs a Python with Triton, and no GPU")
+      .splits_at_commas()
+      .repeats();
 }
 
 KernelsMade compile_kernels(et_schema::Bench& bench, const std::vector<std::string>& traces,

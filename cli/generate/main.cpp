@@ -16,12 +16,9 @@
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/read_file.h"
 #include "generate/arguments.h"
-#include "generate/chakra.h"
 #include "generate/change.h"
 #include "generate/document.h"
-#include "generate/emit.h"
-#include "generate/kernels.h"
-#include "generate/sign.h"
+#include "generate/outputs.h"
 #include "generator/job/generate.h"
 #include "pages/html/page.h"
 

@@ -1,5 +1,3 @@
-#include "generate/sign.h"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -11,6 +9,7 @@
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/read_file.h"
+#include "generate/outputs.h"
 
 namespace understudy::cli {
 namespace {
@@ -41,14 +40,12 @@ void refuse_existing(const std::string& path) {
 
 }  // namespace
 
-void add_sign_options(CLI::App& app, SignChoice& choice) {
-  app.add_option("--sign", choice.key_path,
-                 "Sign the benchmark with this secret key (Ed25519); replay --require-signature "
-                 "checks it")
-      ->type_name("KEY");
-  app.add_option("--new-key", choice.new_key_path,
-                 "Make a key pair: the secret key in FILE, the public key in FILE.pub")
-      ->type_name("FILE");
+void add_sign_options(CommandLine& line, SignChoice& choice) {
+  line.add(
+      "--sign KEY", choice.key_path,
+      "Sign the benchmark with this secret key (Ed25519); replay --require-signature checks it");
+  line.add("--new-key FILE", choice.new_key_path,
+           "Make a key pair: the secret key in FILE, the public key in FILE.pub");
 }
 
 void write_new_key(const SignChoice& choice, bool quiet) {

@@ -24,9 +24,8 @@ using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
-using pages::CellKind;
-using pages::counts, pages::figures, pages::ids, pages::losses_at, pages::set_data, pages::summed,
-    pages::table_at, pages::texts;
+using pages::counts, pages::figures, pages::ids, pages::losses_at, pages::summed, pages::table_at,
+    pages::texts;
 using pages::Notes;
 using pages::Section;
 using pages::Table;

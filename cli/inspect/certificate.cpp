@@ -1,5 +1,3 @@
-#include "inspect/certificate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/zip.h"
+#include "inspect/documents.h"
 #include "pages/html/from_json.h"
 
 namespace understudy::cli {
@@ -26,8 +25,8 @@ using et_schema::Bench;
 using et_schema::InstructionKind;
 using et_schema::Program;
 using pages::CellKind;
-using pages::counts, pages::fact_at, pages::facts_at, pages::ids, pages::losses_at, pages::set_data,
-    pages::table_at, pages::texts;
+using pages::counts, pages::fact_at, pages::facts_at, pages::ids, pages::losses_at, pages::table_at,
+    pages::texts;
 
 constexpr int kCertificateVersion = 1;
 

@@ -10,7 +10,7 @@
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
-#include "inspect/certificate.h"
+#include "inspect/documents.h"
 
 namespace understudy::cli {
 namespace {

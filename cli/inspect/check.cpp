@@ -15,8 +15,7 @@ using et_schema::ChakraCheck;
 using et_schema::ChakraCounts;
 using et_schema::ChakraFile;
 using et_schema::ChakraViolation;
-using pages::CellKind;
-using pages::counts, pages::ids, pages::set_data, pages::table_at, pages::texts;
+using pages::counts, pages::ids, pages::table_at, pages::texts;
 
 std::uint64_t violations_of(const ChakraCheck& check) {
   return std::accumulate(check.broken.begin(), check.broken.end(), std::uint64_t{0},

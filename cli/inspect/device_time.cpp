@@ -23,9 +23,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using generator::KernelTime;
-using pages::CellKind;
-using pages::counts, pages::facts_at, pages::figures, pages::set_data, pages::shares,
-    pages::shortened, pages::table_at, pages::texts;
+using pages::counts, pages::facts_at, pages::figures, pages::shares, pages::shortened,
+    pages::table_at, pages::texts;
 
 constexpr double kDeviceNsPerMs = 1e6;
 

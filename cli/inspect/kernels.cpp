@@ -14,9 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using et_schema::CompiledKernel;
-using pages::byte_counts, pages::counts, pages::set_data, pages::shares, pages::table_at,
-    pages::texts;
-using pages::CellKind;
+using pages::byte_counts, pages::counts, pages::shares, pages::table_at, pages::texts;
 
 /// Of all ranks: a kernel by its key, or by its name where no launch was recorded.
 struct KernelUse {

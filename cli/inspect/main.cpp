@@ -15,7 +15,6 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
-#include "compile/profiles.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/trace_files.h"
@@ -23,7 +22,6 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
-#include "inspect/certificate.h"
 #include "inspect/documents.h"
 #include "inspect/op_times.h"
 #include "pages/report/report_page.h"
@@ -74,37 +72,32 @@ struct Arguments {
   bool quiet = false;
 };
 
-void add_ops_options(CLI::App& app, Arguments& arguments) {
-  CLI::Option* ops = app.add_flag("--ops", arguments.shown.ops,
-                                  "Operators: calls, recorded times, shares of the whole");
-  static const std::map<std::string, GroupBy> kGroups = {{"name", GroupBy::kName},
-                                                         {"class", GroupBy::kClass},
-                                                         {"module", GroupBy::kModule},
-                                                         {"phase", GroupBy::kPhase},
-                                                         {"shape", GroupBy::kShape}};
-  add_choice_option(
-      app, "--by", {"name", "class", "module", "phase", "shape"},
-      [&arguments](const std::string& name) { arguments.shown.by = kGroups.at(name); }, "WHAT",
-      "With --ops: a row for each name, class, module (labels around it), phase (forward, "
-      "backward, optimizer, data) or shape of its tensors")
-      ->default_str("name")
-      ->needs(ops);
-  CLI::Option* profile =
-      app.add_option("--profile", arguments.profiles.files,
-                     "With --ops, of traces: Kineto profiles that give the times, one a rank "
-                     "(default: those of the capture that the traces lie in)")
-          ->type_name("FILE")
-          ->needs(ops);
-  app.add_flag("--no-profile", arguments.profiles.none, "With --ops, of traces: without times")
-      ->excludes(profile)
-      ->needs(ops);
-  app.add_option("--step", arguments.step, "With --ops, of traces: times of ProfilerStep#K")
-      ->type_name("K")
-      ->needs(ops);
+void add_ops_options(CommandLine& line, Arguments& arguments) {
+  line.add_flag("--ops", arguments.shown.ops,
+                "Operators: calls, recorded times, shares of the whole");
+  line.add_choice("--by WHAT",
+                  {{"name", GroupBy::kName},
+                   {"class", GroupBy::kClass},
+                   {"module", GroupBy::kModule},
+                   {"phase", GroupBy::kPhase},
+                   {"shape", GroupBy::kShape}},
+                  arguments.shown.by,
+                  "With --ops: a row for each name, class, module (labels around it), phase "
+                  "(forward, backward, optimizer, data) or shape of its tensors")
+      .needs("--ops");
+  line.add("--profile FILE", arguments.profiles.files,
+           "With --ops, of traces: Kineto profiles that give the times, one a rank (default: those "
+           "of the capture that the traces lie in)")
+      .needs("--ops");
+  line.add_flag("--no-profile", arguments.profiles.none, "With --ops, of traces: without times")
+      .excludes({"--profile"})
+      .needs("--ops");
+  line.add("--step K", arguments.step, "With --ops, of traces: times of ProfilerStep#K")
+      .needs("--ops");
 }
 
 /// What stands alone on a page: with none of these goes another one, or a detail of traces.
-void add_views(CLI::App& app, Arguments& arguments) {
+void add_views(CommandLine& line, Arguments& arguments) {
   struct View {
     const char* flag;
     bool* is_wanted;
@@ -125,49 +118,39 @@ void add_views(CLI::App& app, Arguments& arguments) {
        "time"}};
   std::vector<std::string> others = {"--ops", "--collectives", "--tensors", "--tree"};
   for (const View& view : views) {
-    CLI::Option* const option = app.add_flag(view.flag, *view.is_wanted, view.text);
-    for (const std::string& other : others) {
-      option->excludes(app.get_option(other));
-    }
+    line.add_flag(view.flag, *view.is_wanted, view.text).excludes(others);
     others.emplace_back(view.flag);
   }
 }
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
-  const auto app = make_app({.name = "inspect",
-                             .description = "Shows what is in PyTorch execution traces and Chakra "
-                                            "traces: nodes, operators, collectives, and what was "
-                                            "repaired.",
-                             .examples = kExamples,
-                             .failure = "Chakra traces break a rule, or the output could not be "
-                                        "written"});
-  app->add_option(
-         "TRACE", arguments.paths,
-         "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
-         "or one report of replay")
-      ->required();
-  add_format_option(*app, arguments.format);
-  add_ops_options(*app, arguments);
-  app->add_flag("--collectives", arguments.shown.collectives,
+  CommandLine line({.name = "inspect",
+                    .description = "Shows what is in PyTorch execution traces and Chakra traces: "
+                                   "nodes, operators, collectives, and what was repaired.",
+                    .examples = kExamples,
+                    .failure = "Chakra traces break a rule, or the output could not be written"});
+  line.add("TRACE", arguments.paths,
+           "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
+           "or one report of replay")
+      .required();
+  line.add_format(arguments.format);
+  add_ops_options(line, arguments);
+  line.add_flag("--collectives", arguments.shown.collectives,
                 "Each communication call; of a benchmark also what was decided of it, and why");
-  app->add_flag("--tensors", arguments.shown.tensors,
+  line.add_flag("--tensors", arguments.shown.tensors,
                 "Tensors by device and element type (traces only)");
-  app->add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
-  add_views(*app, arguments);
-  app->add_option("--report", arguments.report,
-                  "With --certificate: the report of a replay of this very benchmark")
-      ->type_name("FILE")
-      ->needs("--certificate");
-  app->add_option("--licence", arguments.licence, "With --certificate: the licence to state in it")
-      ->type_name("TEXT")
-      ->needs("--certificate");
-  app->add_option("--rank", arguments.rank, "With --memory: this rank alone")
-      ->type_name("K")
-      ->needs("--memory");
-  add_map_option(*app, arguments.op_maps);
-  add_quiet_option(*app, arguments.quiet, "the result is printed");
-  parse_arguments(*app, argc, argv);
+  line.add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
+  add_views(line, arguments);
+  line.add("--report FILE", arguments.report,
+           "With --certificate: the report of a replay of this very benchmark")
+      .needs("--certificate");
+  line.add("--licence TEXT", arguments.licence, "With --certificate: the licence to state in it")
+      .needs("--certificate");
+  line.add("--rank K", arguments.rank, "With --memory: this rank alone").needs("--memory");
+  add_map_option(line, arguments.op_maps);
+  line.add_quiet(arguments.quiet, "the result is printed");
+  line.parse(argc, argv);
   return arguments;
 }
 

@@ -11,7 +11,7 @@
 #include "et_schema/support/error.h"
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
-#include "pages/plots/series.h"
+#include "pages/plots/plots.h"
 
 namespace understudy::cli {
 namespace {
@@ -22,8 +22,7 @@ using et_schema::Instruction;
 using et_schema::LiveTensor;
 using et_schema::MemoryPlan;
 using et_schema::Program;
-using pages::byte_counts, pages::facts_at, pages::set_data, pages::shares, pages::texts;
-using pages::CellKind;
+using pages::byte_counts, pages::facts_at, pages::shares, pages::texts;
 
 /// One rank's program with its plan.
 struct RankMemory {
@@ -220,9 +219,8 @@ pages::Page memory_page(const Bench& bench, std::optional<int> rank, Format form
   }
   page.verdict = fmt::format("Live tensors need {} at their peak{}.", with_bytes(most),
                              ranks.size() > 1 ? ", on the rank that needs most" : "");
-  set_data(page, format == Format::kCsv ? document_for_csv(ranks) : document, "memory.json");
-  page.footer = "Made by Understudy's inspect.";
-  return page;
+  return made_by("inspect", std::move(page),
+                 format == Format::kCsv ? document_for_csv(ranks) : document, "memory.json");
 }
 
 }  // namespace understudy::cli

@@ -23,8 +23,7 @@ using et_schema::Tensor;
 using et_schema::Trace;
 using et_schema::Value;
 using et_schema::ValueKind;
-using pages::CellKind;
-using pages::counts, pages::ids, pages::losses_at, pages::set_data, pages::table_at, pages::texts;
+using pages::counts, pages::ids, pages::losses_at, pages::table_at, pages::texts;
 
 std::uint64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::uint64_t>(tensor.numel) * static_cast<std::uint64_t>(tensor.item_bytes);

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/command_line.h"
 #include "compile/compile.h"
 #include "et_schema/support/error.h"
 
@@ -38,159 +39,118 @@ constexpr const char* kExamples =
     "                                                   a profile's step on another card, without "
     "traces\n";
 
-void add_options(CLI::App& app, PredictArguments& arguments, std::string& overlap,
+void add_options(CommandLine& line, PredictArguments& arguments, std::string& overlap,
                  std::vector<std::string>& what_if, std::string& batch, std::string& size,
                  std::string& gathers) {
-  app.add_option("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
-  CLI::Option* recorded =
-      app.add_flag("--recorded", arguments.recorded,
-                   "Costs are the times of the linked profile: the simulator alone");
-  app.add_option("--platform", arguments.platform,
-                 "Costs are those of the models that calibrate fitted")
-      ->type_name("FILE")
-      ->excludes(recorded);
-  app.add_option("--card", arguments.card,
-                 "With --platform or --from-profile: predict for this GPU, measured or not: a name "
-                 "whose data sheet is known, such as H100, or a specification file")
-      ->type_name("CARD");
-  app.add_option(
-         "--device", arguments.device,
-         "With --platform: use the models of this measured device; with --operators in place of "
-         "the rows' own")
-      ->type_name("NAME")
-      ->needs("--platform")
-      ->excludes("--card");
-  add_number_option(
-      app, "--threads", arguments.threads, 1, 4096, "N",
-      "With --platform: CPU threads of an operator; with --operators the default for rows "
-      "without a thread count")
-      ->needs("--platform");
-  app.add_option("--what-if", what_if,
-                 "'TARGET xFACTOR' multiplies times: network, host, a class (matmul), a kind of "
-                 "communication (allreduce), or a regular expression of operators' names; 'streams "
-                 "1' puts a device's work on one stream. Several are applied one after the other")
-      ->type_name("QUESTION")
-      ->allow_extra_args(false);
-  app.add_option(
-         "--batch", batch,
-         "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM; --explain "
-         "prints which shapes change. Needs --platform: recorded times are FROM's")
-      ->type_name("SIZES")
-      ->needs("--platform");
-  app.add_option("--size", size,
-                 "FROM:TO, such as 512:2048: the same of the length of sequences, or of another "
-                 "size of the data, that nothing else has")
-      ->type_name("SIZES")
-      ->needs("--platform")
-      ->excludes("--batch");
-  add_number_option(
-      app, "--world-size", arguments.world_size, 1, kMostRanks, "N",
+  line.add("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
+  line.add_flag("--recorded", arguments.recorded,
+                "Costs are the times of the linked profile: the simulator alone");
+  line.add("--platform FILE", arguments.platform,
+           "Costs are those of the models that calibrate fitted")
+      .excludes({"--recorded"});
+  line.add("--card CARD", arguments.card,
+           "With --platform or --from-profile: predict for this GPU, measured or not: a name whose "
+           "data sheet is known, such as H100, or a specification file");
+  line.add("--device NAME", arguments.device,
+           "With --platform: use the models of this measured device; with --operators in place of "
+           "the rows' own")
+      .needs("--platform")
+      .excludes({"--card"});
+  line.add_number("--threads N", arguments.threads, 1, 4096,
+                  "With --platform: CPU threads of an operator; with --operators the default for "
+                  "rows without a thread count")
+      .needs("--platform");
+  line.add("--what-if QUESTION", what_if,
+           "'TARGET xFACTOR' multiplies times: network, host, a class (matmul), a kind of "
+           "communication (allreduce), or a regular expression of operators' names; 'streams 1' "
+           "puts a device's work on one stream. Several are applied one after the other")
+      .repeats();
+  line.add("--batch SIZES", batch,
+           "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM; --explain "
+           "prints which shapes change. Needs --platform: recorded times are FROM's")
+      .needs("--platform");
+  line.add("--size SIZES", size,
+           "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
+           "the data, that nothing else has")
+      .needs("--platform")
+      .excludes({"--batch"});
+  line.add_number(
+      "--world-size N", arguments.world_size, 1, kMostRanks,
       "Predict a job whose ranks do alike on this many ranks, each with the recorded batch");
-  add_allow_option(app, arguments.allowed_operators);
-  add_map_option(app, arguments.op_maps);
-  app.add_option("--gathers", gathers,
-                 "With --world-size, of gathers and scatters: whole (all of it stays as large: "
-                 "parameters of which each rank has a part) or parts (each rank's part does)")
-      ->check(CLI::IsMember({"whole", "parts"}).description(""))
-      ->type_name("SIZE")
-      ->needs("--world-size");
-  add_number_option(app, "--ranks-per-node", arguments.ranks_per_node, 1, kMostRanks, "N",
-                    "Ranks that share a node, in order of their numbers")
-      ->capture_default_str();
-  app.add_option("--overlap", overlap,
-                 "How many times longer work takes beside other work of the same device, such as "
-                 "compute=1.1,communication=1.3,streams=1.2 (default: the platform's, where it has "
-                 "them, else 1 each)")
-      ->type_name("FACTORS");
-  app.add_option("--report", arguments.report, "Write the prediction, as JSON, to this file");
-  app.add_option("--trace", arguments.trace,
-                 "Write the last two iterations as a Chrome trace, which Perfetto opens");
-  app.add_flag("--explain", arguments.explain, "Text: what each what-if changes, by operator");
-  app.add_option("--top", arguments.top, "Text: rows of the longer tables")->capture_default_str();
+  add_allow_option(line, arguments.allowed_operators);
+  add_map_option(line, arguments.op_maps);
+  line.add("--gathers SIZE", gathers,
+           "With --world-size, of gathers and scatters: whole (all of it stays as large: "
+           "parameters of which each rank has a part) or parts (each rank's part does)")
+      .is_one_of({"whole", "parts"})
+      .needs("--world-size");
+  line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
+                  "Ranks that share a node, in order of their numbers");
+  line.add("--overlap FACTORS", overlap,
+           "How many times longer work takes beside other work of the same device, such as "
+           "compute=1.1,communication=1.3,streams=1.2 (default: the platform's, where it has them, "
+           "else 1 each)");
+  line.add("--report", arguments.report, "Write the prediction, as JSON, to this file");
+  line.add("--trace", arguments.trace,
+           "Write the last two iterations as a Chrome trace, which Perfetto opens");
+  line.add_flag("--explain", arguments.explain, "Text: what each what-if changes, by operator");
+  line.add("--top", arguments.top, "Text: rows of the longer tables");
 }
 
-void add_table_options(CLI::App& app, OperatorsArguments& table) {
-  CLI::Option* operators =
-      app.add_option("--operators", table.table,
-                     "Predict a table of single operators in place of a step: columns as in "
-                     "docs/formats.md, an operator-times file, or a Kineto profile")
-          ->type_name("FILE")
-          ->needs("--platform");
-  for (const char* of_step :
-       {"BENCH", "--recorded", "--what-if", "--batch", "--size", "--world-size", "--gathers",
-        "--report", "--trace", "--explain", "--overlap"}) {
-    operators->excludes(of_step);
-  }
-  app.add_option("-o,--output", table.output, "With --operators: the table with predictions")
-      ->type_name("FILE")
-      ->needs(operators);
-}
-
-void add_profile_options(CLI::App& app, FromProfileArguments& profile) {
-  CLI::Option* from_profile =
-      app.add_option("--from-profile", profile.profile,
-                     "Predict the device time of a Kineto profile's step on another card, from the "
-                     "kernels' recorded times. Needs --card")
-          ->type_name("FILE")
-          ->needs("--card");
-  for (const char* of_step :
-       {"BENCH", "--recorded", "--platform", "--device", "--threads", "--what-if", "--batch",
-        "--size", "--world-size", "--gathers", "--trace", "--explain", "--overlap"}) {
-    from_profile->excludes(of_step);
-  }
-  app.add_option("--from-card", profile.from_card,
-                 "With --from-profile: the card that the profile is of (default: as it says)")
-      ->type_name("CARD")
-      ->needs(from_profile);
+/// Of a table of operators, or of a profile, in place of a step.
+void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
+  line.add("--operators FILE", arguments.table,
+           "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
+           "an operator-times file, or a Kineto profile")
+      .needs("--platform")
+      .excludes({"BENCH", "--recorded", "--what-if", "--batch", "--size", "--world-size",
+                 "--gathers", "--report", "--trace", "--explain", "--overlap"});
+  line.add("-o,--output FILE", arguments.output, "With --operators: the table with predictions")
+      .needs("--operators");
+  line.add("--from-profile FILE", arguments.profile,
+           "Predict the device time of a Kineto profile's step on another card, from the kernels' "
+           "recorded times. Needs --card")
+      .needs("--card")
+      .excludes({"BENCH", "--recorded", "--platform", "--device", "--threads", "--what-if",
+                 "--batch", "--size", "--world-size", "--gathers", "--trace", "--explain",
+                 "--overlap"});
+  line.add("--from-card CARD", arguments.from_card,
+           "With --from-profile: the card that the profile is of (default: as it says)")
+      .needs("--from-profile");
 }
 
 }  // namespace
 
 PredictArguments read_predict_arguments(int argc, char** argv) {
   PredictArguments arguments;
-  OperatorsArguments table;
   std::string overlap;
   std::vector<std::string> what_if;
   std::string batch;
   std::string size;
   std::string gathers;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "predict",
        .description =
            "Predicts how long an iteration of a benchmark takes, by simulating its threads, "
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written"});
-  add_options(*app, arguments, overlap, what_if, batch, size, gathers);
-  add_table_options(*app, table);
-  FromProfileArguments profile;
-  add_profile_options(*app, profile);
-  add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "the result is printed unless --report takes it");
-  parse_arguments(*app, argc, argv);
+  add_options(line, arguments, overlap, what_if, batch, size, gathers);
+  add_other_inputs(line, arguments);
+  line.add_format(arguments.format);
+  line.add_quiet(arguments.quiet, "the result is printed unless --report takes it");
+  line.parse(argc, argv);
   constexpr const char* kHint = "predict --help shows examples";
-  if (!profile.profile.empty()) {
-    profile.card = arguments.card;
-    profile.report = arguments.report;
-    profile.top = arguments.top;
-    profile.format = arguments.format;
-    profile.quiet = arguments.quiet;
-    arguments.from_profile = std::move(profile);
+  if (!arguments.profile.empty()) {
     return arguments;
   }
   refuse_if(!arguments.card.empty() && arguments.platform.empty(), "a card alone predicts nothing",
             "--card", "--platform or --from-profile beside it", "neither", kHint);
-  if (!table.table.empty()) {
+  if (!arguments.table.empty()) {
     refuse_if(arguments.format == Format::kHtml, "there is no page of single operators",
               "--format html", "a step: a benchmark or traces", "--operators");
     refuse_if(arguments.format == Format::kJson, "single operators are written as a table",
               "--format json", "csv, or no --format", "--operators");
-    table.platform = arguments.platform;
-    table.card = arguments.card;
-    table.device = arguments.device;
-    table.threads = arguments.threads;
-    table.quiet = arguments.quiet;
-    arguments.operators = std::move(table);
     return arguments;
   }
   refuse_if(arguments.paths.empty(), "nothing to predict", "",

@@ -1,5 +1,3 @@
-#include "predict/from_profile.h"
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -15,6 +13,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "pages/prediction/prediction_page.h"
+#include "predict/arguments.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/anchored.h"
 
@@ -179,7 +178,7 @@ Document document_of(const ProfiledDevice& device, const Predicted& predicted, c
           {"calls", std::move(calls)}};
 }
 
-Card recorded_card(const FromProfileArguments& arguments, const ProfiledDevice& device) {
+Card recorded_card(const PredictArguments& arguments, const ProfiledDevice& device) {
   if (!arguments.from_card.empty()) {
     return predictor::card_named(arguments.from_card, "--from-card");
   }
@@ -197,7 +196,7 @@ Card recorded_card(const FromProfileArguments& arguments, const ProfiledDevice& 
 
 }  // namespace
 
-int predict_from_profile(const FromProfileArguments& arguments) {
+int predict_from_profile(const PredictArguments& arguments) {
   if (!arguments.report.empty()) {
     refuse_output(arguments.report, {arguments.profile, arguments.card, arguments.from_card},
                   "--report");

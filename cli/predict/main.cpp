@@ -9,10 +9,6 @@
 #include "et_schema/support/output_file.h"
 #include "pages/prediction/prediction_page.h"
 #include "predict/arguments.h"
-#include "predict/from_profile.h"
-#include "predict/operators.h"
-#include "predict/predict_step.h"
-#include "predict/timeline.h"
 
 namespace understudy::cli {
 namespace {
@@ -63,8 +59,8 @@ int predict(const PredictArguments& arguments) {
 int main(int argc, char** argv) {
   return understudy::cli::run_main("predict", argc, argv, [&] {
     const auto arguments = understudy::cli::read_predict_arguments(argc, argv);
-    return arguments.from_profile ? understudy::cli::predict_from_profile(*arguments.from_profile)
-           : arguments.operators  ? understudy::cli::predict_operators(*arguments.operators)
-                                  : understudy::cli::predict(arguments);
+    return !arguments.profile.empty() ? understudy::cli::predict_from_profile(arguments)
+           : !arguments.table.empty() ? understudy::cli::predict_operators(arguments)
+                                      : understudy::cli::predict(arguments);
   });
 }

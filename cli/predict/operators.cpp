@@ -1,5 +1,3 @@
-#include "predict/operators.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +19,7 @@
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/quote.h"
 #include "pages/html/page.h"
+#include "predict/arguments.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform_costs.h"
@@ -66,7 +65,7 @@ Asked read_asked(const std::string& path) {
 
 /// Where a row's call is to run: `--card`, else `--device`, else its own device, else the only one
 /// there is.
-predictor::DeviceKey device_of(const MeasuredCall& call, const OperatorsArguments& arguments,
+predictor::DeviceKey device_of(const MeasuredCall& call, const PredictArguments& arguments,
                                const std::string& card, const predictor::OperatorModels& models) {
   const std::string& asked = card.empty() ? arguments.device : card;
   const std::string name = asked.empty() ? call.device : asked;
@@ -153,7 +152,7 @@ pages::Page summary_page(const Asked& asked, const std::vector<predictor::Predic
 
 }  // namespace
 
-int predict_operators(const OperatorsArguments& arguments) {
+int predict_operators(const PredictArguments& arguments) {
   if (!arguments.output.empty()) {
     std::vector<std::string> inputs = {arguments.table, arguments.platform};
     if (!arguments.card.empty()) {

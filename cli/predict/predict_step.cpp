@@ -1,5 +1,3 @@
-#include "predict/predict_step.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/version.h"
+#include "predict/arguments.h"
 #include "predict/costs.h"
 #include "predictor/simulate/predict.h"
 

@@ -1,10 +1,10 @@
-#include "predict/timeline.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "predict/arguments.h"
 
 namespace understudy::cli {
 namespace {

@@ -21,8 +21,6 @@
 #include "et_schema/support/output_file.h"
 #include "matching/matching.h"
 #include "pages/report/report_page.h"
-#include "replay/load_bench.h"
-#include "replay/rank_files.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
 #include "replayer/substitutes/mapped.h"

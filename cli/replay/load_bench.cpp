@@ -1,5 +1,3 @@
-#include "replay/load_bench.h"
-
 #include <filesystem>
 
 #include "compile/compile.h"
@@ -7,6 +5,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/read_file.h"
+#include "replay/job.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "replay/rank_files.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "et_schema/support/output_file.h"
+#include "replay/job.h"
 
 namespace understudy::cli {
 namespace {

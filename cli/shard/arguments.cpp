@@ -34,42 +34,34 @@ void refuse_misfits(const ShardArguments& arguments) {
 
 ShardArguments read_shard_arguments(int argc, char** argv) {
   ShardArguments arguments;
-  const auto app = make_app(
-      {.name = "shard",
-       .description = "Places embedding tables on ranks so that the predicted step is short, and "
-                      "compares with seven known heuristics. Splits tables that fit on no rank.",
-       .examples = kExamples,
-       .success = "a plan was found",
-       .failure = "the result could not be written"});
-  app->add_option("TABLES", arguments.tables, "A file of tables (docs/formats.md, \"Tables\")");
-  add_number_option(*app, "--ranks", arguments.ranks, 1, kMostRanks, "N",
-                    "Ranks that hold the tables")
-      ->required();
-  add_number_option(*app, "--nodes", arguments.nodes, 1, kMostRanks, "N",
-                    "Nodes that the ranks are on")
-      ->default_str("1");
-  app->add_option("--platform", arguments.platform,
-                  "A platform file of calibrate (default: published figures of a V100)")
-      ->type_name("FILE");
-  add_number_option(*app, "--batch", arguments.batch, 1, 1 << 30, "N",
-                    "Samples per rank and step (default: the file's)");
-  add_number_option(
-      *app, "--memory", arguments.memory_gib, 1e-6, 1e9, "GiB",
-      "GiB that the tables may take on a rank (default: 80 % of a V100's 32 GiB; with "
-      "--platform no limit)");
-  app->add_flag("--cut-any", arguments.cuts_any,
+  CommandLine line({.name = "shard",
+                    .description =
+                        "Places embedding tables on ranks so that the predicted step is short, and "
+                        "compares with seven known heuristics. Splits tables that fit on no rank.",
+                    .examples = kExamples,
+                    .success = "a plan was found",
+                    .failure = "the result could not be written"});
+  line.add("TABLES", arguments.tables, "A file of tables (docs/formats.md, \"Tables\")");
+  line.add_number("--ranks N", arguments.ranks, 1, kMostRanks, "Ranks that hold the tables")
+      .required();
+  line.add_number("--nodes N", arguments.nodes, 1, kMostRanks, "Nodes that the ranks are on");
+  line.add("--platform FILE", arguments.platform,
+           "A platform file of calibrate (default: published figures of a V100)");
+  line.add_number("--batch N", arguments.batch, 1, 1 << 30,
+                  "Samples per rank and step (default: the file's)");
+  line.add_number("--memory GiB", arguments.memory_gib, 1e-6, 1e9,
+                  "GiB that the tables may take on a rank (default: 80 % of a V100's 32 GiB; with "
+                  "--platform no limit)");
+  line.add_flag("--cut-any", arguments.cuts_any,
                 "Also shard tables column-wise that fit, where they hold up the slowest rank");
-  app->add_flag("--draw", arguments.draw, "Generate a random table file (--output)");
-  app->add_flag("--heavy", arguments.heavy,
+  line.add_flag("--draw", arguments.draw, "Generate a random table file (--output)");
+  line.add_flag("--heavy", arguments.heavy,
                 "With --draw: tables with a pooling factor (lookups per sample) of 20 or more");
-  app->add_option("--seed", arguments.seed, "Seed of the random heuristic and of --draw")
-      ->type_name("N")
-      ->default_str("0");
-  app->add_option("-o,--output", arguments.output, "Write the plan to this file, as JSON")
-      ->type_name("FILE");
-  add_format_option(*app, arguments.format);
-  add_quiet_option(*app, arguments.quiet, "the plan is still printed");
-  parse_arguments(*app, argc, argv);
+  line.add("--seed N", arguments.seed, "Seed of the random heuristic and of --draw (default: 0)");
+  line.add("-o,--output FILE", arguments.output, "Write the plan to this file, as JSON");
+  line.add_format(arguments.format);
+  line.add_quiet(arguments.quiet, "the plan is still printed");
+  line.parse(argc, argv);
   refuse_misfits(arguments);
   return arguments;
 }

@@ -15,8 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using pages::byte_counts, pages::counts, pages::facts_at, pages::figures, pages::ids, pages::ratios,
-    pages::set_data, pages::shares, pages::table_at, pages::texts;
-using pages::CellKind;
+    pages::shares, pages::table_at, pages::texts;
 using predictor::Estimate;
 using predictor::Plan;
 using predictor::RankLoad;

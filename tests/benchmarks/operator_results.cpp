@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "compile/ask_results.h"
+#include "compile/compile.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"

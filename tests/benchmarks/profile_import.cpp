@@ -20,7 +20,7 @@
 
 #include "agreement.h"
 #include "common/progress.h"
-#include "compile/profiles.h"
+#include "compile/compile.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_text.h"
 #include "generator/job/generate.h"

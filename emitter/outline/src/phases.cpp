@@ -1,7 +1,6 @@
-#include "emitter/outline/phases.h"
-
 #include <algorithm>
 
+#include "emitter/outline/data_flow.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::emitter {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "callable.h"
+#include "call_text.h"
 #include "et_schema/model/program.h"
 #include "foreign_text.h"
 

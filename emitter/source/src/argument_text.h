@@ -59,4 +59,7 @@ struct ArgumentStyle {
 /// None, or an undefined tensor.
 [[nodiscard]] bool is_nothing(const et_schema::Argument& argument);
 
+/// "bench::normal(0.0, 0.01)". `dot`: "bench." for Python.
+[[nodiscard]] std::string rule_text(const et_schema::ValueRule& rule, Dialect dialect);
+
 }  // namespace understudy::emitter

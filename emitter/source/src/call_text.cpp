@@ -7,7 +7,6 @@
 #include <string_view>
 #include <variant>
 
-#include "callable.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/unrecorded.h"

@@ -1,5 +1,3 @@
-#include "callable.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <variant>
 
 #include "argument_text.h"
+#include "call_text.h"
 #include "et_schema/support/words.h"
 #include "foreign_text.h"
 

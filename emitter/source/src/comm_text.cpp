@@ -1,5 +1,3 @@
-#include "comm_text.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
 #include "foreign_text.h"
+#include "statement_text.h"
 
 namespace understudy::emitter {
 namespace {

@@ -1,5 +1,3 @@
-#include "function_text.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "foreign_text.h"
 #include "source_text.h"
+#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {

@@ -1,10 +1,10 @@
-#include "rule_text.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <variant>
 #include <vector>
+
+#include "argument_text.h"
 
 namespace understudy::emitter {
 namespace {

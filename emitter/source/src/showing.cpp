@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "call_text.h"
-#include "comm_text.h"
 #include "embedded_files.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/compiled_kernel.h"
@@ -14,7 +13,8 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
-#include "tensors_text.h"
+#include "statement_text.h"
+#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {
@@ -67,9 +67,6 @@ Program with_bodies(const Program& program, Dialect dialect) {
   return expanded;
 }
 
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 using et_schema::SlotId;
 
 bool means_nothing(std::string_view name) {

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "argument_text.h"
 #include "call_text.h"
 #include "emitter/outline/outline.h"
+#include "et_schema/model/program.h"
 #include "names.h"
 
 namespace understudy::emitter {
@@ -31,5 +33,17 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
 
 /// Whether it pays to free a storage before its scope ends.
 [[nodiscard]] bool is_worth_freeing(const et_schema::Storage& storage);
+
+/// "bench::communicate({.kind = …})" for a collective or a message. `tensor` names a slot's. Throws
+/// CannotShow.
+[[nodiscard]] std::string communicate_text(
+    const et_schema::Program& program, const et_schema::Instruction& instruction, Dialect dialect,
+    const std::function<std::string(et_schema::SlotId)>& tensor);
+
+/// Memory for a tensor that a communication fills.
+[[nodiscard]] std::string empty_text(const et_schema::Slot& layout, Dialect dialect);
+
+/// Whether the next instruction may run before it is done.
+[[nodiscard]] bool is_joined_later(const et_schema::Instruction& instruction);
 
 }  // namespace understudy::emitter

@@ -1,9 +1,8 @@
-#include "step_source.h"
-
 #include <fmt/format.h>
 
 #include "foreign_text.h"
 #include "source_text.h"
+#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {

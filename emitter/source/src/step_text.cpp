@@ -9,16 +9,13 @@
 #include <utility>
 
 #include "call_text.h"
-#include "comm_text.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/program.h"
 #include "foreign_text.h"
-#include "function_text.h"
 #include "showing.h"
 #include "source_text.h"
 #include "statement_text.h"
-#include "step_source.h"
-#include "tensors_text.h"
+#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {

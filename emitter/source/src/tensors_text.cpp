@@ -1,18 +1,17 @@
-#include "tensors_text.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
+#include "argument_text.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/model/unrecorded.h"
 #include "foreign_text.h"
 #include "names.h"
-#include "rule_text.h"
+#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {

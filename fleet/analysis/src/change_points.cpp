@@ -2,15 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
+#include "et_schema/support/statistics.h"
 #include "fleet/process/run_program.h"
 
 namespace understudy::fleet {
@@ -100,6 +109,51 @@ std::vector<std::vector<ChangePoint>> read_answer(const std::string& path,
   return all;
 }
 
+double median_of_class(std::span<const ClassTimes> nights, const std::string& name) {
+  std::vector<double> figures;
+  for (const ClassTimes& night : nights) {
+    const auto found = night.find(name);
+    figures.push_back(found == night.end() ? 0 : found->second);
+  }
+  return et_schema::median(std::move(figures)).value_or(0);
+}
+
+double change(const ChangePoint& point) {
+  return std::abs(point.after / point.before - 1);
+}
+
+/// What change points divide a series into.
+class Levels {
+ public:
+  Levels(const std::vector<ChangePoint>& points, const std::vector<double>& series)
+      : series_(series), ends_{0, series.size()} {
+    for (const ChangePoint& point : points) {
+      ends_.insert(point.index);
+    }
+  }
+
+  void describe(ChangePoint& point) const {
+    point.before = median_of(*std::prev(ends_.find(point.index)), point.index);
+    point.after = median_of(point.index, *std::next(ends_.find(point.index)));
+  }
+
+  [[nodiscard]] std::size_t shortest_beside(const ChangePoint& point) const {
+    const auto at = ends_.find(point.index);
+    return std::min(point.index - *std::prev(at), *std::next(at) - point.index);
+  }
+
+ private:
+  [[nodiscard]] double median_of(std::size_t begin, std::size_t end) const {
+    const auto first = series_.begin();
+    return et_schema::median({first + static_cast<std::ptrdiff_t>(begin),
+                              first + static_cast<std::ptrdiff_t>(end)})
+        .value_or(0);
+  }
+
+  const std::vector<double>& series_;
+  std::set<std::size_t> ends_;
+};
+
 }  // namespace
 
 std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vector<double>>& series,
@@ -154,6 +208,54 @@ std::string find_otava(const std::string& program) {
     }
   }
   return "";
+}
+
+std::vector<ClassChange> class_changes(const std::vector<ClassTimes>& nights,
+                                       const ChangePoint& point) {
+  constexpr std::size_t kNights = 5;
+  constexpr double kLeastShare = 0.2;
+  const std::span<const ClassTimes> all(nights);
+  const auto until = all.first(point.index);
+  const auto before = until.last(std::min(kNights, until.size()));
+  const auto from = all.subspan(point.index);
+  const auto after = from.first(std::min(kNights, from.size()));
+  std::set<std::string> names;
+  for (const auto side : {before, after}) {
+    for (const ClassTimes& night : side) {
+      std::ranges::transform(night, std::inserter(names, names.end()),
+                             [](const auto& entry) { return entry.first; });
+    }
+  }
+  std::vector<ClassChange> changes;
+  for (const std::string& name : names) {
+    const double change = median_of_class(after, name) - median_of_class(before, name);
+    if (change / (point.after - point.before) >= kLeastShare) {
+      changes.push_back({name, change});
+    }
+  }
+  std::ranges::sort(changes, std::greater(),
+                    [](const ClassChange& row) { return std::abs(row.ms); });
+  return changes;
+}
+
+std::vector<ChangePoint> lasting(std::vector<ChangePoint> points, const std::vector<double>& series,
+                                 const ChangePointOptions& options) {
+  while (true) {
+    const Levels levels(points, series);
+    auto weakest = points.end();
+    for (auto point = points.begin(); point != points.end(); ++point) {
+      levels.describe(*point);
+      const bool is_weak = levels.shortest_beside(*point) < options.least_level ||
+                           change(*point) < options.min_magnitude;
+      if (is_weak && (weakest == points.end() || change(*point) < change(*weakest))) {
+        weakest = point;
+      }
+    }
+    if (weakest == points.end()) {
+      return points;
+    }
+    points.erase(weakest);
+  }
 }
 
 }  // namespace understudy::fleet

@@ -7,9 +7,23 @@
 #include <utility>
 
 #include "drivers.h"
-#include "fleet/database/damaged.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::fleet {
+namespace {
+
+void run_once(Connection& connection, const std::function<void()>& body) {
+  connection.begin();
+  try {
+    body();
+    connection.commit();
+  } catch (...) {
+    connection.roll_back();
+    throw;
+  }
+}
+
+}  // namespace
 
 void Row::fail(std::string expected) const {
   throw damaged_database(
@@ -86,6 +100,34 @@ std::string without_password(const std::string& url) {
 std::unique_ptr<Connection> connect(const std::string& url, Opening opening, double patience_s) {
   return is_postgres_url(url) ? connect_postgres(url, patience_s)
                               : connect_sqlite(url, opening, patience_s);
+}
+
+et_schema::Error damaged_database(et_schema::ErrorContext context) {
+  context.hint = "restore the copy that `fleet gc --backup` made";
+  return et_schema::bad_input("the fleet's database is damaged", std::move(context));
+}
+
+void in_transaction(Connection& connection, const std::function<void()>& body, double patience_s) {
+  Patience patience(patience_s);
+  for (;;) {
+    try {
+      run_once(connection, body);
+      return;
+    } catch (const TransientError& error) {
+      if (patience.is_over()) {
+        throw et_schema::run_failed(
+            "the fleet's database does not answer",
+            {.got = error.what(),
+             .hint = "see what holds it; what was finished is kept, run the command again"});
+      }
+    }
+    patience.wait();
+    try {
+      connection.reconnect();
+    } catch (const TransientError&) {
+      // Still gone: begin() says so, too.
+    }
+  }
 }
 
 }  // namespace understudy::fleet

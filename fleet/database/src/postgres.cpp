@@ -6,7 +6,6 @@
 
 #include "drivers.h"
 #include "et_schema/support/error.h"
-#include "patience.h"
 
 namespace understudy::fleet {
 namespace {

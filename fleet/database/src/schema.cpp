@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "et_schema/support/error.h"
-#include "fleet/database/transaction.h"
+#include "fleet/database/connection.h"
 
 namespace understudy::fleet {
 namespace {
@@ -165,6 +165,18 @@ std::unique_ptr<Connection> open_fleet(const std::string& url, Opening opening) 
   std::unique_ptr<Connection> connection = connect(url, opening, kPatienceSeconds);
   migrate(*connection, opening, url);
   return connection;
+}
+
+std::string setting(Connection& connection, const std::string& name) {
+  const Rows rows = connection.query("SELECT value FROM setting WHERE name = $1", {name});
+  return rows.empty() ? "" : rows.front().text(0);
+}
+
+void set_setting(Connection& connection, const std::string& name, const std::string& value) {
+  connection.execute(
+      "INSERT INTO setting (name, value) VALUES ($1, $2) "
+      "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+      {name, value});
 }
 
 }  // namespace understudy::fleet

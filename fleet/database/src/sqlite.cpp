@@ -8,8 +8,7 @@
 #include "drivers.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
-#include "fleet/database/damaged.h"
-#include "patience.h"
+#include "fleet/database/connection.h"
 
 namespace understudy::fleet {
 namespace {

@@ -1,5 +1,3 @@
-#include "fleet/fingerprint/drift.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "et_schema/model/op_class.h"
+#include "fleet/fingerprint/fingerprint.h"
 
 namespace understudy::fleet {
 namespace {

@@ -13,8 +13,7 @@
 #include "et_schema/support/error.h"
 #include "finish.h"
 #include "fleet/analysis/change_points.h"
-#include "fleet/database/transaction.h"
-#include "fleet/records/benchmarks.h"
+#include "fleet/database/connection.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
 #include "fleet/records/results.h"
@@ -50,15 +49,9 @@ std::vector<NightSeries> series_of_night(Connection& connection, std::int64_t ni
 }
 
 std::map<std::string, std::string> job_by_hash(Connection& connection) {
-  std::map<std::int64_t, std::string> names;
-  for (const Job& job : all_jobs(connection)) {
-    names.emplace(job.benchmark, job.name);
-  }
   std::map<std::string, std::string> jobs;
-  for (const Benchmark& benchmark : all_benchmarks(connection)) {
-    if (const auto found = names.find(benchmark.id); found != names.end()) {
-      jobs.emplace(benchmark.benchmark_hash, found->second);
-    }
+  for (const Job& job : all_jobs(connection)) {
+    jobs.emplace(job.benchmark_hash, job.name);
   }
   return jobs;
 }

@@ -10,8 +10,7 @@
 #include <thread>
 
 #include "et_schema/support/assert.h"
-#include "fleet/database/transaction.h"
-#include "fleet/nightly/failing_replays.h"
+#include "fleet/database/connection.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/queue/queue.h"
 #include "fleet/records/benchmarks.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "et_schema/support/error.h"
-#include "fleet/objects/digest.h"
+#include "fleet/objects/object_store.h"
 
 namespace understudy::fleet {
 namespace {

@@ -1,18 +1,26 @@
 #include "fleet/nightly/night_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "et_schema/support/error.h"
 #include "finish.h"
+#include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
-#include "fleet/nightly/plan.h"
+#include "fleet/nightly/inputs.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/queue/queue.h"
+#include "fleet/records/benchmarks.h"
+#include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 
 namespace understudy::fleet {
@@ -106,6 +114,75 @@ void work_here(Connection& connection, const NightOptions& options, std::int64_t
   workers.join();
 }
 
+/// Jobs to look at, and benchmarks that stay.
+struct Due {
+  std::vector<std::int64_t> generate;
+  std::set<std::int64_t> replay;
+  std::int64_t jobs = 0;
+};
+
+class DueFinder {
+ public:
+  DueFinder(Connection& connection, const ObjectStore& store, const NightOptions& options)
+      : store_(store), options_(options) {
+    for (Benchmark& benchmark : all_benchmarks(connection)) {
+      benchmarks_.emplace(benchmark.id, std::move(benchmark));
+    }
+  }
+
+  Due find(const std::vector<Job>& jobs) const {
+    Due due;
+    for (const Job& job : jobs) {
+      ++due.jobs;
+      if (is_as_before(job)) {
+        if (job.benchmark != 0) {
+          due.replay.insert(job.benchmark);
+        }
+      } else {
+        due.generate.push_back(job.id);
+      }
+    }
+    return due;
+  }
+
+ private:
+  bool is_as_before(const Job& job) const {
+    if (options_.rehashes || options_.regenerates || job.input_stat.empty()) {
+      return false;
+    }
+    try {
+      return has_outcome(job) && input_state(job.path).stat == job.input_stat;
+    } catch (const et_schema::Error&) {
+      return false;  // the step says what is wrong
+    }
+  }
+
+  /// A benchmark of the same generator and flags, that lies in the store; or an error that would
+  /// come again.
+  bool has_outcome(const Job& job) const {
+    if (!job.broken.empty()) {
+      return job.broken_key == benchmark_key(job.input_hash, options_.tools.generator, job.flags);
+    }
+    const auto found = benchmarks_.find(job.benchmark);
+    std::error_code error;
+    return found != benchmarks_.end() &&
+           found->second.key ==
+               benchmark_key(job.input_hash, options_.tools.generator, job.flags) &&
+           std::filesystem::is_regular_file(store_.path_of(found->second.object), error);
+  }
+
+  const ObjectStore& store_;
+  const NightOptions& options_;
+  std::map<std::int64_t, Benchmark> benchmarks_;
+};
+
+/// As the first one on the platform said.
+bool is_generate_only(Connection& connection, std::int64_t night, const std::string& platform) {
+  const std::vector<NightPlatform> rows = platforms_of_night(connection, night);
+  const auto row = std::ranges::find(rows, platform, &NightPlatform::platform);
+  return row != rows.end() && parse_replay_options(row->options).generate_only;
+}
+
 }  // namespace
 
 std::string run_night(const NightOptions& options, const OnProgress& on_progress) {
@@ -135,6 +212,39 @@ std::string run_night_elsewhere(const NightOptions& options, const std::function
   const std::int64_t night = plan_night(*connection, store, options);
   submit();
   return finish_night(*connection, night, options, [](const NightProgress&) {});
+}
+
+std::int64_t plan_night(Connection& connection, const ObjectStore& store,
+                        const NightOptions& options) {
+  // Files are looked at before the transaction: nobody waits for a slow file system.
+  const std::vector<Job> jobs = all_jobs(connection);
+  const Due due = open_night(connection) ? Due{} : DueFinder(connection, store, options).find(jobs);
+  std::int64_t id = 0;
+  in_transaction(connection, [&] {
+    lock_nights(connection);
+    const std::optional<Night> open = open_night(connection);
+    if (open) {
+      id = open->id;
+    } else {
+      const auto looked_at = static_cast<std::int64_t>(due.generate.size());
+      id = add_night(connection, due.jobs, due.jobs - looked_at);
+      for (const std::int64_t job : due.generate) {
+        add_work(connection, id, kGenerateWork, job, "");
+      }
+    }
+    join_night(connection, id, options.platform, to_json(options.replay));
+    if (is_generate_only(connection, id, options.platform)) {
+      return;
+    }
+    // Of a night that was open: what is made in it is replayed once it is made; the rest is here.
+    const std::vector<Benchmark> current = current_benchmarks(connection);
+    for (const Benchmark& benchmark : current) {
+      if (open || due.replay.contains(benchmark.id)) {
+        add_replay(connection, id, benchmark.id, options.platform);
+      }
+    }
+  });
+  return id;
 }
 
 }  // namespace understudy::fleet

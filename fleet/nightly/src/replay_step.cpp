@@ -20,7 +20,6 @@
 #include "fleet/nightly/report_object.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
-#include "fleet/process/node_lock.h"
 #include "fleet/process/run_program.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"

@@ -1,14 +1,25 @@
 #include "fleet/process/node.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cerrno>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string_view>
+#include <system_error>
 #include <thread>
+
+#include "et_schema/support/error.h"
 
 namespace understudy::fleet {
 namespace {
@@ -40,6 +51,91 @@ std::string slug_of(std::string_view text) {
   return slug;
 }
 
+constexpr std::size_t kHostNameBytes = 256;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+  }
+  return text;
+}
+
+/// When a process began, in clock ticks after boot: field 22 of /proc/PID/stat, counted behind the
+/// name, which may hold blanks. Empty for no such process, and for one that ended and was not
+/// waited for.
+std::string start_of(const std::string& pid) {
+  const std::string stat = content_of("/proc/" + pid + "/stat");
+  const std::size_t behind_name = stat.rfind(')');
+  if (behind_name == std::string::npos) {
+    return "";
+  }
+  constexpr int kFieldsBefore = 19;  // "state" is the first one behind the name
+  std::size_t at = behind_name + 2;
+  if (at < stat.size() && stat[at] == 'Z') {
+    return "";
+  }
+  for (int field = 0; field < kFieldsBefore && at != std::string::npos; ++field) {
+    at = stat.find(' ', at + 1);
+  }
+  return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
+}
+
+/// Processes of the same place have numbers that mean the same.
+std::string place_text() {
+  std::array<char, kHostNameBytes> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::error_code error;
+  const std::string names = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  return fmt::format("{}|{}|{}", host.data(),
+                     without_line_end(content_of("/proc/sys/kernel/random/boot_id")), names);
+}
+
+constexpr mode_t kForEverybody = 0666;
+// Bytes of the file that stand for something.
+constexpr off_t kTurn = 0;  // taken to queue: shared locks alone would let a timer wait for ever
+constexpr off_t kNode = 1;
+
+[[noreturn]] void fail(const std::string& path) {
+  throw et_schema::run_failed("the node cannot be locked for a replay",
+                              {.file = path,
+                               .got = std::generic_category().message(errno),
+                               .hint = "name another file: UNDERSTUDY_NODE_LOCK=FILE"});
+}
+
+int open_lock(const std::string& path) {
+  // Kept by programs that are started: no O_CLOEXEC. A file of another user's in a sticky folder
+  // opens only without O_CREAT.
+  int descriptor = ::open(path.c_str(), O_RDWR);
+  if (descriptor < 0 && errno == ENOENT) {
+    const mode_t mask = ::umask(0);
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT, kForEverybody);
+    ::umask(mask);
+  }
+  if (descriptor < 0) {
+    fail(path);
+  }
+  return descriptor;
+}
+
+/// A lock of the open file, not of the process.
+void lock_byte(int descriptor, off_t byte, short kind, const std::string& path) {
+  struct flock lock {};
+  lock.l_type = kind;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  while (::fcntl(descriptor, F_OFD_SETLKW, &lock) != 0) {
+    if (errno != EINTR) {
+      fail(path);
+    }
+  }
+}
+
 }  // namespace
 
 int core_count() {
@@ -61,6 +157,47 @@ std::string now_utc() {
   ::gmtime_r(&now, &parts);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::string this_owner(const std::string& part) {
+  const std::string pid = std::to_string(::getpid());
+  return fmt::format("{}|{}|{}|{}", place_text(), pid, start_of(pid), part);
+}
+
+bool is_certainly_gone(const std::string& owner) {
+  const std::string place = place_text() + "|";
+  if (!owner.starts_with(place)) {
+    return false;
+  }
+  const std::size_t pid_end = owner.find('|', place.size());
+  const std::size_t start_end = owner.find('|', pid_end + 1);
+  if (pid_end == std::string::npos || start_end == std::string::npos) {
+    return false;
+  }
+  const std::string pid = owner.substr(place.size(), pid_end - place.size());
+  return start_of(pid) != owner.substr(pid_end + 1, start_end - pid_end - 1);
+}
+
+std::string NodeLock::default_path() {
+  const char* wish = std::getenv("UNDERSTUDY_NODE_LOCK");
+  return wish != nullptr && *wish != '\0' ? wish : "/tmp/understudy-node.lock";
+}
+
+NodeLock::NodeLock(NodeUse use, const std::string& path) : descriptor_(open_lock(path)) {
+  lock_byte(descriptor_, kTurn, F_WRLCK, path);
+  lock_byte(descriptor_, kNode, use == NodeUse::kTiming ? F_WRLCK : F_RDLCK, path);
+  lock_byte(descriptor_, kTurn, F_UNLCK, path);
+}
+
+void NodeLock::release() {
+  struct flock lock {};
+  lock.l_type = F_UNLCK;
+  lock.l_whence = SEEK_SET;
+  ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+}
+
+NodeLock::~NodeLock() {
+  ::close(descriptor_);  // and with the last holder of the open file its locks
 }
 
 }  // namespace understudy::fleet

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <exception>
+#include <memory>
 #include <utility>
 
-#include "fleet/database/transaction.h"
-#include "fleet/process/owner.h"
+#include "fleet/database/connection.h"
+#include "fleet/process/node.h"
 
 namespace understudy::fleet {
 namespace {
@@ -165,6 +168,43 @@ bool is_all_done(Connection& connection, std::int64_t night) {
   return connection
       .query("SELECT 1 FROM work WHERE night = $1 AND state <> 'done' LIMIT 1", {night})
       .empty();
+}
+
+Heartbeat::Heartbeat(std::string url, Pulse pulse, double every_s)
+    : url_(std::move(url)),
+      pulse_(std::move(pulse)),
+      every_s_(every_s),
+      thread_([this] { run(); }) {}
+
+Heartbeat::~Heartbeat() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  ending_.notify_all();
+  thread_.join();
+}
+
+void Heartbeat::run() {
+  std::unique_ptr<Connection> connection;
+  std::unique_lock lock(mutex_);
+  while (!ending_.wait_for(lock, std::chrono::duration<double>(every_s_),
+                           [this] { return is_ending_; })) {
+    lock.unlock();
+    try {
+      if (!connection) {
+        connection = connect(url_, Opening::kExisting, every_s_);
+      }
+      connection->execute("UPDATE work SET beat = beat + 1 WHERE state = 'running' AND owner = $1",
+                          {pulse_.owner});
+      connection->execute(
+          "UPDATE night_platform SET beat = beat + 1 WHERE night = $1 AND platform = $2",
+          {pulse_.night, pulse_.platform});
+    } catch (const std::exception&) {
+      connection.reset();
+    }
+    lock.lock();
+  }
 }
 
 }  // namespace understudy::fleet

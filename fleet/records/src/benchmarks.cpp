@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "fleet/objects/digest.h"
+#include "fleet/objects/object_store.h"
 #include "json_columns.h"
 
 namespace understudy::fleet {

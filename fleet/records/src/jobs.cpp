@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* kJobColumns =
     "SELECT id, name, path, weight, flags, added_utc, input_stat, input_hash, benchmark, broken, "
-    "broken_key, broken_night FROM job ";
+    "broken_key, broken_night, (SELECT benchmark_hash FROM benchmark b WHERE b.id = job.benchmark) "
+    "FROM job ";
 
 std::int64_t or_zero(const Row& row, std::size_t column) {
   return row.is_null(column) ? 0 : row.integer(column);
@@ -29,6 +30,7 @@ Job job_of(const Row& row) {
   job.broken = row.text(9);
   job.broken_key = row.text(10);
   job.broken_night = or_zero(row, 11);
+  job.benchmark_hash = row.text(12);
   return job;
 }
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fleet/database/damaged.h"
+#include "fleet/database/connection.h"
 
 namespace understudy::fleet {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "fleet/database/damaged.h"
-#include "fleet/objects/digest.h"
+#include "fleet/database/connection.h"
+#include "fleet/objects/object_store.h"
 #include "json_columns.h"
 
 namespace understudy::fleet {

@@ -16,17 +16,17 @@ struct Parsed {
 
 Parsed parse(std::vector<std::string> arguments) {
   Parsed parsed;
-  const auto app = make_app(
+  CommandLine line(
       {.name = "tool", .description = "Does a thing.", .examples = "  tool x   does it to x\n"});
-  app->add_option("PATH", parsed.paths, "Where")->required();
-  app->add_flag("--verbose", parsed.verbose, "More");
-  add_format_option(*app, parsed.format);
+  line.add("PATH", parsed.paths, "Where").required();
+  line.add_flag("--verbose", parsed.verbose, "More");
+  line.add_format(parsed.format);
   arguments.insert(arguments.begin(), "tool");
   std::vector<char*> argv;
   for (std::string& argument : arguments) {
     argv.push_back(argument.data());
   }
-  parse_arguments(*app, static_cast<int>(argv.size()), argv.data());
+  line.parse(static_cast<int>(argv.size()), argv.data());
   return parsed;
 }
 

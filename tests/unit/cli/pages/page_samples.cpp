@@ -9,7 +9,6 @@
 #include "et_schema/model/losses.h"
 #include "pages/comparison/comparison_page.h"
 #include "pages/plots/plots.h"
-#include "pages/plots/series.h"
 #include "pages/prediction/prediction_page.h"
 #include "pages/report/report_page.h"
 #include "report_samples.h"
@@ -17,6 +16,7 @@
 namespace understudy::pages {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using et_schema::Report;
 
 void replace_texts(et_schema::RankReport& rank, const Words& words) {
@@ -152,12 +152,12 @@ Page comparison_sample(const Words& words) {
 
 /// In the form of `predict --from-profile --format json`.
 Page anchored_sample(const Words& words) {
-  const nlohmann::ordered_json figures = {
-      {"kernels", 2.0}, {"recorded_ms", 0.5}, {"ms", 0.75},         {"low_ms", 0.5},
-      {"high_ms", 1.0}, {"ratio", 1.5},       {"roofline_ms", 0.25}};
-  nlohmann::ordered_json of_class = {{"class", words.of("matmul")}};
+  const Json figures = {{"kernels", 2.0},     {"recorded_ms", 0.5}, {"ms", 0.75},
+                        {"low_ms", 0.5},      {"high_ms", 1.0},     {"ratio", 1.5},
+                        {"roofline_ms", 0.25}};
+  Json of_class = {{"class", words.of("matmul")}};
   of_class.update(figures);
-  nlohmann::ordered_json of_call = {{"operator", words.of("aten::mm float32[2,2]")}};
+  Json of_call = {{"operator", words.of("aten::mm float32[2,2]")}};
   of_call.update(figures);
   of_call["kernel"] = words.of("gemm");
   return anchored_page({{"profile", words.of("step.json.gz")},
@@ -168,8 +168,8 @@ Page anchored_sample(const Words& words) {
                         {"device", figures},
                         {"host", {{"step_ms", 5.0}, {"device_busy_ms", 0.5}, {"device_idle", 0.9}}},
                         {"parts", {{{"name", "not the card's"}, {"ms", 0.75}, {"share", 1.0}}}},
-                        {"classes", nlohmann::ordered_json::array({of_class})},
-                        {"calls", nlohmann::ordered_json::array({of_call})}},
+                        {"classes", Json::array({of_class})},
+                        {"calls", Json::array({of_call})}},
                        15);
 }
 
@@ -202,20 +202,32 @@ Page timeline_sample(const Words& words) {
   return page;
 }
 
-/// A result of so many milliseconds, with an interval.
-fleet::Result result_of(const Words& words, double ms, std::int64_t night) {
-  fleet::Result result;
-  result.benchmark_hash = words.of("0123456789abcdef");
-  result.platform = words.of("a100");
-  result.environment = 1;
-  result.night = night;
-  result.date_utc = words.of(fmt::format("2026-01-{:02}", night));
-  result.median_ms = ms;
-  result.low_ms = ms * 0.99;
-  result.high_ms = ms * 1.01;
-  result.coverage = 1;
-  result.peak_bytes = 1LL << 30U;
-  return result;
+Json night_sample(const Words& words, int id, std::size_t jobs) {
+  return {{"name", fmt::format("{}", id)},
+          {"date", words.of(fmt::format("2026-01-{:02}", id + 19))},
+          {"state", words.of("done")},
+          {"jobs", jobs},
+          {"unchanged", jobs - 5},
+          {"generated", 4},
+          {"replayed", jobs - 1},
+          {"broken", 1},
+          {"still_broken", 0},
+          {"slower", id == 12 ? 2 : 0},
+          {"faster", 0},
+          {"recovered", 0},
+          {"drifted", id == 9 ? 1 : 0},
+          {"turned", 0},
+          {"unjudged", 0},
+          {"duration_s", 3600.5 + id}};
+}
+
+Json event_sample(const Words& words, const char* night, const char* kind, const char* job,
+                  const char* text) {
+  return {{"night", night},
+          {"kind", words.of(kind)},
+          {"job", words.of(job)},
+          {"text", words.of(text)},
+          {"platform", words.of("a100")}};
 }
 
 SiteFrame sample_frame(const Words& words) {
@@ -223,7 +235,7 @@ SiteFrame sample_frame(const Words& words) {
           .date = words.of("2026-01-31"),
           .tool_version = words.of("0.1.0"),
           .jobs = {words.of("ads/ranker"), words.of("job-0"), words.of("ads")},
-          .nights = {12, 20}};
+          .nights = {11, 12, 20}};
 }
 
 }  // namespace
@@ -233,92 +245,93 @@ const Assets& short_assets() {
   return assets;
 }
 
-FleetData sample_fleet(const Words& words, std::size_t jobs) {
-  FleetData data;
-  data.frame = sample_frame(words);
-  for (int i = 12; i > 0; --i) {
-    FleetNight night;
-    night.night.id = i;
-    night.night.opened_utc = words.of(fmt::format("2026-01-{:02}", i + 19));
-    night.night.closed_utc = words.of("2026-02-01");
-    night.night.jobs = static_cast<std::int64_t>(jobs);
-    night.unchanged = jobs - 5;
-    night.generated = 4;
-    night.replayed = jobs - 1;
-    night.broken = 1;
-    night.slower = i == 12 ? 2 : 0;
-    night.drifted = i == 9 ? 1 : 0;
-    night.duration_s = 3600.5 + i;
-    data.nights.push_back(std::move(night));
+Json sample_fleet(const Words& words, std::size_t jobs) {
+  Json document = {{"page", "fleet"},
+                   {"name", words.of("fleet.db")},
+                   {"date", words.of("2026-01-31")},
+                   {"events",
+                    {event_sample(words, "", "slower", "ads/ranker", "1.31 times as long: matmul"),
+                     event_sample(words, "", "broken", "search", "cut off")}},
+                   {"platforms",
+                    {{{"platform", words.of("a100")},
+                      {"benchmarks", jobs},
+                      {"predicted", 3},
+                      {"newest", words.of("today")},
+                      {"has_page", true}}}},
+                   {"subsets",
+                    {{{"subset", words.of("2 of 40 jobs")},
+                      {"benchmarks", 2},
+                      {"mix_distance", 0.021},
+                      {"random_mix_distance", 0.03},
+                      {"jobs", words.of("ads, search")}}}},
+                   {"class_share", {{words.of("matmul"), 0.61}}}};
+  for (int id = 12; id > 0; --id) {
+    document["nights"].push_back(night_sample(words, id, jobs));
   }
-  data.events = {{.night = 12,
-                  .kind = words.of("slower"),
-                  .job = words.of("ads/ranker"),
-                  .benchmark_hash = {},
-                  .platform = words.of("a100"),
-                  .text = words.of("1.31 times as long: matmul")},
-                 {.night = 12,
-                  .kind = words.of("broken"),
-                  .job = words.of("search"),
-                  .benchmark_hash = {},
-                  .platform = {},
-                  .text = words.of("cut off")}};
   for (std::size_t i = 0; i < jobs; ++i) {
-    FleetJob job;
-    job.name = words.of(fmt::format("job-{}", i));
-    job.state = words.of(i == 0 ? "slower" : i == 1 ? "broken" : "ok");
-    job.weight = 0.5 + static_cast<double>(i);
-    job.tags = words.of("team=ads");
-    job.note = words.of("since night 12");
-    if (i != 1) {
-      job.newest = result_of(words, 31.25 + static_cast<double>(i), 12);
-      job.change = i == 0 ? 1.31 : 1.0;
-    }
-    data.jobs.push_back(std::move(job));
+    const bool has_result = i != 1;
+    const double ms = 31.25 + static_cast<double>(i);
+    document["jobs"].push_back({{"name", words.of(fmt::format("job-{}", i))},
+                                {"state", words.of(i == 0   ? "slower"
+                                                   : i == 1 ? "broken"
+                                                            : "ok")},
+                                {"weight", 0.5 + static_cast<double>(i)},
+                                {"platform", has_result ? words.of("a100") : ""},
+                                {"ms", has_result ? Json(ms) : Json()},
+                                {"low_ms", has_result ? Json(ms * 0.99) : Json()},
+                                {"high_ms", has_result ? Json(ms * 1.01) : Json()},
+                                {"change", has_result ? Json(i == 0 ? 1.31 : 1.0) : Json()},
+                                {"coverage", has_result ? Json(1.0) : Json()},
+                                {"tags", words.of("team=ads")},
+                                {"note", words.of("since night 12")}});
   }
-  data.platforms = {{words.of("a100"), true, jobs, 3, words.of("today")}};
-  data.subsets = {{.method = words.of("greedy"),
-                   .jobs = {{words.of("search"), "", 0.3}, {words.of("ads"), "", 0.7}},
-                   .mix_distance = 0.021,
-                   .random_mix_distance = 0.03,
-                   .checks = {}}};
-  data.class_share = {{words.of("matmul"), 0.61}};
-  return data;
+  return document;
 }
 
-BenchmarkData sample_benchmark(const Words& words) {
-  BenchmarkData data;
-  data.frame = sample_frame(words);
-  data.job.name = words.of("ads/ranker");
-  data.job.path = words.of("traces/ads");
-  data.job.flags = {words.of("--keep-names")};
-  data.job.tags = {{words.of("team"), words.of("ads")}};
-  data.benchmark.benchmark_hash = words.of("0123456789abcdef");
-  data.benchmark.generator = words.of("0.1.0");
-  data.benchmark.made_utc = words.of("2026-01-20");
-  data.print.is_timed = true;
-  data.print.class_share = {{words.of("matmul"), 0.61}};
-  data.print.step_ms = 31.2;
-  data.state = words.of("ok");
-  PlatformSeries platform{.platform = words.of("a100"), .report_href = words.of("run.html")};
+Json sample_benchmark(const Words& words) {
+  Json document = {{"page", "benchmark"},
+                   {"job", words.of("ads/ranker")},
+                   {"benchmark_hash", words.of("0123456789abcdef")},
+                   {"state", words.of("ok")},
+                   {"broken", ""},
+                   {"failing", ""},
+                   {"traces", words.of("traces/ads")},
+                   {"flags", words.of("--keep-names")},
+                   {"weight", 1.0},
+                   {"tags", words.of("team=ads")},
+                   {"is_timed", true},
+                   {"class_share", {{words.of("matmul"), 0.61}}},
+                   {"made_utc", words.of("2026-01-20")},
+                   {"generator", words.of("0.1.0")},
+                   {"ranks", 1},
+                   {"step_ms", 31.2},
+                   {"events", {event_sample(words, "20", "change point", "ads", "30 % longer")}}};
+  Json results = Json::array();
   for (int i = 0; i < 30; ++i) {
-    fleet::Result result =
-        result_of(words, i < 20 ? 31.25 + 0.1 * (i % 3) : 40.75 + 0.1 * (i % 3), i + 1);
-    result.class_ms = {{words.of("matmul"), i < 20 ? 20.5 : 30}, {words.of("copy") + " ", 5}};
-    result.source = i == 3 ? fleet::kPredicted : fleet::kReplayed;
-    platform.results.push_back(std::move(result));
+    const double ms = (i < 20 ? 31.25 : 40.75) + 0.1 * (i % 3);
+    results.push_back(
+        {{"night", fmt::format("{}", i + 1)},
+         {"date", words.of(fmt::format("2026-01-{:02}", i + 1))},
+         {"ms", ms},
+         {"low_ms", ms * 0.99},
+         {"high_ms", ms * 1.01},
+         {"coverage", 1.0},
+         {"peak_bytes", 1 << 30},
+         {"source", i == 3 ? "prediction" : "replay"},
+         {"software", words.of("torch 2.11.0")},
+         {"class_ms", {{words.of("matmul"), i < 20 ? 20.5 : 30}, {words.of("copy") + " ", 5}}}});
   }
-  platform.changes = {
-      {20, 31.35, 40.85, words.of("matmul 20.5 → 30 ms"), {words.of("torch 2.10 → 2.11")}}};
-  data.platforms = {platform};
-  data.software = {{1, words.of("torch 2.11.0")}};
-  data.events = {{.night = 20,
-                  .kind = words.of("change point"),
-                  .job = words.of("ads/ranker"),
-                  .benchmark_hash = {},
-                  .platform = words.of("a100"),
-                  .text = words.of("30 % longer")}};
-  return data;
+  document["platforms"] = {{{"platform", words.of("a100")},
+                            {"report", words.of("run.html")},
+                            {"results", std::move(results)},
+                            {"changes",
+                             {{{"index", 20},
+                               {"before_ms", 31.35},
+                               {"after_ms", 40.85},
+                               {"text", words.of("matmul 20.5 → 30 ms")},
+                               {"environment", {words.of("torch 2.10 → 2.11")}},
+                               {"is_recovery", false}}}}}};
+  return document;
 }
 
 fleet::PlatformComparison sample_platforms(const Words& words) {
@@ -348,19 +361,24 @@ fleet::PlatformComparison sample_platforms(const Words& words) {
   return data;
 }
 
-NightData sample_night(const Words& words) {
-  NightData data;
-  data.frame = sample_frame(words);
-  data.night = sample_fleet(words, 40).nights.front();
-  data.before_href = words.of("night-11.html");
-  data.after_href = words.of("night-13.html");
-  data.platforms = {words.of("a100")};
-  data.events = sample_fleet(words, 40).events;
-  data.items = {{words.of("ads"), {words.of("generate"), 0, "", words.of("done"), "", 1, 1.5}},
-                {words.of("ads"),
-                 {words.of("replay"), 0, words.of("a100"), words.of("failed"),
-                  words.of("the run failed"), 3, 30.25}}};
-  return data;
+Json sample_night(const Words& words) {
+  const auto item = [&words](const char* kind, const char* platform, const char* state,
+                             const char* text) {
+    return Json{{"job", words.of("ads")},
+                {"kind", words.of(kind)},
+                {"platform", platform},
+                {"state", words.of(state)},
+                {"duration_s", 1.5},
+                {"attempts", 3},
+                {"text", text}};
+  };
+  return {{"page", "night"},
+          {"night", night_sample(words, 12, 40)},
+          {"closed", words.of("2026-02-01")},
+          {"platforms", {words.of("a100")}},
+          {"events", sample_fleet(words, 40)["events"]},
+          {"items",
+           {item("generate", "", "done", ""), item("replay", "a100", "failed", "the run failed")}}};
 }
 
 et_schema::Prediction sample_prediction(const Words& words) {
@@ -393,11 +411,11 @@ std::vector<NamedPage> sample_pages(const Words& words) {
           {"timeline.html", timeline_sample(words)},
           {"anchored.html", anchored_sample(words)},
           {"prediction.html", prediction_page(sample_prediction(words), two_ranks(words), {})},
-          {"fleet.html", fleet_page(sample_fleet(words, 40))},
-          {"benchmark.html", benchmark_page(sample_benchmark(words))},
+          {"fleet.html", fleet_page(sample_fleet(words, 40), sample_frame(words))},
+          {"benchmark.html", benchmark_page(sample_benchmark(words), sample_frame(words))},
           {"platforms.html", platforms_page(sample_platforms(words), sample_frame(words))},
           {"platform.html", platform_page(sample_platforms(words), 0, sample_frame(words))},
-          {"night.html", night_page(sample_night(words))}};
+          {"night.html", night_page(sample_night(words), sample_frame(words))}};
 }
 
 Page large_page(std::size_t operators) {

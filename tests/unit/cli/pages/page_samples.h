@@ -34,10 +34,10 @@ struct NamedPage {
 /// A report of so many operators, and a timeline of so many events in it.
 [[nodiscard]] Page large_page(std::size_t operators);
 
-[[nodiscard]] FleetData sample_fleet(const Words& words, std::size_t jobs);
-[[nodiscard]] BenchmarkData sample_benchmark(const Words& words);
+[[nodiscard]] nlohmann::ordered_json sample_fleet(const Words& words, std::size_t jobs);
+[[nodiscard]] nlohmann::ordered_json sample_benchmark(const Words& words);
 [[nodiscard]] fleet::PlatformComparison sample_platforms(const Words& words);
-[[nodiscard]] NightData sample_night(const Words& words);
+[[nodiscard]] nlohmann::ordered_json sample_night(const Words& words);
 [[nodiscard]] et_schema::Prediction sample_prediction(const Words& words);
 
 }  // namespace understudy::pages

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "pages/plots/series.h"
 #include "tags.h"
 
 namespace understudy::pages {

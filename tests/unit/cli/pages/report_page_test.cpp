@@ -117,18 +117,6 @@ TEST(ReportPage, IsMadeFromTheFileAlone) {
   EXPECT_EQ(to_html(report_page(read)), to_html(report_page(report)));
 }
 
-TEST(ReportPage, OfRanks) {
-  for (const int ranks : {1, 2, 3, 4, 8}) {
-    const std::string html = to_html(report_page(et_schema::sample_report(ranks)));
-    int rows = 0;
-    const std::size_t begin = html.find("id=\"rank-table\"");
-    for (std::size_t at = begin; (at = html.find("<tr", at)) < html.find("</table>", begin); ++at) {
-      ++rows;
-    }
-    EXPECT_EQ(rows, ranks == 1 ? 0 : 1 + ranks) << "of the head and of each rank";
-  }
-}
-
 TEST(ReportPage, ClassesWithPartlyRecordedTimesHaveNone) {
   const std::string html = to_html(report_page(et_schema::sample_report(1)));
   // aten::bmm has no recorded time, aten::mm has: nothing is known of matmul.

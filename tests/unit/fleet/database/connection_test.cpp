@@ -9,8 +9,6 @@
 #include "database/database_fixture.h"
 #include "et_schema/support/error.h"
 #include "fleet/database/schema.h"
-#include "fleet/database/transaction.h"
-#include "fleet/records/settings.h"
 #include "testing/error_text.h"
 
 namespace understudy::fleet {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "fleet/fingerprint/drift.h"
 #include "testing/error_text.h"
 #include "testing/made_program.h"
 

@@ -5,8 +5,7 @@
 #include <thread>
 
 #include "database/database_fixture.h"
-#include "fleet/database/transaction.h"
-#include "fleet/nightly/plan.h"
+#include "fleet/database/connection.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/nights.h"

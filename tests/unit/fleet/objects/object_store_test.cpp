@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "et_schema/support/error.h"
-#include "fleet/objects/digest.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::fleet {

@@ -13,8 +13,6 @@
 
 #include "et_schema/support/error.h"
 #include "fleet/process/node.h"
-#include "fleet/process/node_lock.h"
-#include "fleet/process/owner.h"
 #include "fleet/process/run_program.h"
 #include "testing/temporary_folder.h"
 

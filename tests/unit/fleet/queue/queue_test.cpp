@@ -11,9 +11,8 @@
 #include <thread>
 
 #include "database/database_fixture.h"
-#include "fleet/database/transaction.h"
-#include "fleet/process/owner.h"
-#include "fleet/queue/heartbeat.h"
+#include "fleet/database/connection.h"
+#include "fleet/process/node.h"
 #include "fleet/records/nights.h"
 
 namespace understudy::fleet {

@@ -184,10 +184,7 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
   if (devices) {
     add_device_sections(json, top, page);
   }
-  page.data = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  page.data_name = "comparison.json";
-  page.footer = "Made by Understudy's compare.";
-  return page;
+  return made_by("compare", std::move(page), json, "comparison.json", 1);
 }
 
 }  // namespace understudy::pages

@@ -2,97 +2,73 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "common/figures.h"
+#include "fleet/analysis/series_changes.h"
+#include "fleet/records/results.h"
 #include "fleet_parts.h"
-#include "pages/plots/series.h"
+#include "pages/plots/plots.h"
 
 namespace understudy::pages {
 namespace {
 
-/// "torch 2.10 → 2.11" and what moved, of a change point.
-std::string text_of(const fleet::SeriesChange& change) {
-  std::string text = fmt::format("{} → {} ms, {}", cli::figure_text(change.before_ms),
-                                 cli::figure_text(change.after_ms),
-                                 change_text(change.after_ms / change.before_ms));
-  if (!change.text.empty()) {
-    text += ": " + change.text;
-  }
-  return text;
+std::string night_text(const Json& result) {
+  return result.at("night").is_null() ? "–" : text_in(result, "night");
 }
 
-std::string night_text(const fleet::Result& result) {
-  return result.night == 0 ? "–" : fmt::format("{}", result.night);
+/// Where a series changed: the night of its first result that is another.
+std::string night_of(const Json& change, const Json& results) {
+  const std::uint64_t index = count_in(change, "index");
+  return index < results.size() ? night_text(results[index]) : "–";
 }
 
-bool is_predicted(const fleet::Result& result) {
-  return result.source == fleet::kPredicted;
+double ratio_of(const Json& change) {
+  return number_in(change, "after_ms") / number_in(change, "before_ms");
 }
 
-Json json_of_platform(const BenchmarkData& data, const PlatformSeries& platform) {
-  Json results = Json::array();
-  for (const fleet::Result& result : platform.results) {
-    results.push_back({{"night", night_text(result)},
-                       {"date", result.date_utc},
-                       {"ms", json_of(result.median_ms)},
-                       {"low_ms", json_of(result.low_ms)},
-                       {"high_ms", json_of(result.high_ms)},
-                       {"coverage", json_of(result.coverage)},
-                       {"peak_bytes", result.peak_bytes},
-                       {"predicted", is_predicted(result)},
-                       {"software", data.software.at(result.environment)},
-                       {"class_ms", result.class_ms}});
-  }
-  Json changes = Json::array();
-  for (const fleet::SeriesChange& change : platform.changes) {
-    changes.push_back({{"index", change.index},
-                       {"before_ms", json_of(change.before_ms)},
-                       {"after_ms", json_of(change.after_ms)},
-                       {"text", change.text},
-                       {"environment", change.environment}});
-  }
-  return {{"platform", platform.platform},
-          {"results", std::move(results)},
-          {"changes", std::move(changes)}};
+bool is_predicted(const Json& platform) {
+  return platform.at("results").back().at("source") == fleet::kPredicted;
 }
 
-std::vector<std::string> nights_of(const PlatformSeries& platform) {
+std::vector<std::string> nights_of(const Json& results) {
   std::vector<std::string> nights;
-  for (const fleet::Result& result : platform.results) {
+  for (const Json& result : results) {
     nights.push_back(night_text(result));
   }
   return nights;
 }
 
-Markup time_series(const PlatformSeries& platform, const std::string& id) {
+Markup time_series(const Json& platform, const std::string& id) {
+  const Json& results = platform.at("results");
   Series plot{.id = id + "-series",
               .caption =
                   "Median time of an iteration by night, with its 95 % "
-                  "interval; a mark "
-                  "stands where the series changed.",
+                  "interval; a mark stands "
+                  "where the series changed.",
               .unit = "ms",
               .place = "night",
-              .places = nights_of(platform),
+              .places = nights_of(results),
               .lines = {{"median", {}}, {"95 % from", {}, true}, {"to", {}, true}},
               .from_zero = false};
-  for (const fleet::Result& result : platform.results) {
-    plot.lines[0].values.emplace_back(result.median_ms);
-    plot.lines[1].values.emplace_back(result.low_ms);
-    plot.lines[2].values.emplace_back(result.high_ms);
+  for (const Json& result : results) {
+    plot.lines[0].values.emplace_back(number_in(result, "ms"));
+    plot.lines[1].values.emplace_back(number_in(result, "low_ms"));
+    plot.lines[2].values.emplace_back(number_in(result, "high_ms"));
   }
-  for (const fleet::SeriesChange& change : platform.changes) {
-    plot.marks.push_back({change.index, change_text(change.after_ms / change.before_ms),
-                          change.after_ms > change.before_ms ? Tone::kBad : Tone::kGood});
+  for (const Json& change : platform.at("changes")) {
+    plot.marks.push_back({count_in(change, "index"), change_text(ratio_of(change)),
+                          ratio_of(change) > 1 ? Tone::kBad : Tone::kGood});
   }
   return series(plot);
 }
 
 /// The classes that take most time, by night.
-Markup class_series(const PlatformSeries& platform, const std::string& id) {
+Markup class_series(const Json& results, const std::string& id) {
   std::map<std::string, double> sums;
-  for (const fleet::Result& result : platform.results) {
-    for (const auto& [name, ms] : result.class_ms) {
-      sums[name] += ms;
+  for (const Json& result : results) {
+    for (const auto& [name, ms] : result.at("class_ms").items()) {
+      sums[name] += ms.get<double>();
     }
   }
   std::vector<std::pair<std::string, double>> classes(sums.begin(), sums.end());
@@ -105,99 +81,88 @@ Markup class_series(const PlatformSeries& platform, const std::string& id) {
                              : "Time by class of operator by night.",
               .unit = "ms",
               .place = "night",
-              .places = nights_of(platform)};
+              .places = nights_of(results)};
   classes.resize(std::min(classes.size(), kMostClasses));
   for (const auto& [name, sum] : classes) {
     SeriesLine row{name, {}};
-    for (const fleet::Result& result : platform.results) {
-      const auto found = result.class_ms.find(name);
-      row.values.push_back(found == result.class_ms.end() ? std::nullopt
-                                                          : std::optional(found->second));
+    for (const Json& result : results) {
+      const Json& class_ms = result.at("class_ms");
+      row.values.push_back(class_ms.contains(name) ? std::optional(class_ms[name].get<double>())
+                                                   : std::nullopt);
     }
     plot.lines.push_back(std::move(row));
   }
   return series(plot);
 }
 
-Markup changes_of(const PlatformSeries& platform) {
+Markup changes_of(const Json& platform) {
   Markup list;
-  for (const fleet::SeriesChange& change : platform.changes) {
-    const std::string night = change.index < platform.results.size()
-                                  ? night_text(platform.results[change.index])
-                                  : fmt::format("{}", change.index);
-    std::string text = fmt::format("Since night {}: {}.", night, text_of(change));
-    text += change.environment.empty()
-                ? " Nothing in the environment changed with it."
-                : fmt::format(" Changed with it: {}.", fmt::join(change.environment, ", "));
-    list += element("li", {}, text);
+  for (const Json& change : platform.at("changes")) {
+    const std::string what = text_in(change, "text");
+    const auto fields = change.at("environment").get<std::vector<std::string>>();
+    list += element(
+        "li", {},
+        fmt::format(
+            "Since night {}: {} → {} ms, {}{}{}.{}", night_of(change, platform.at("results")),
+            cli::figure_text(number_in(change, "before_ms")),
+            cli::figure_text(number_in(change, "after_ms")), change_text(ratio_of(change)),
+            what.empty() ? "" : ": ", what,
+            fields.empty() ? " Nothing in the environment changed with it."
+                           : fmt::format(" Changed with it: {}.", fmt::join(fields, ", "))));
   }
   return list.empty() ? element("p", {}, "No change in this series.") : element("ul", {}, list);
 }
 
-Table results_table(const BenchmarkData& data, const PlatformSeries& platform,
-                    const std::string& id) {
-  Table table{.id = id + "-table",
-              .caption = "Results, the newest first",
-              .columns = {texts("night"), texts("date"), figures("ms"),
-                          figures("from", "", 1, "95 % interval of the median"),
-                          figures("to", "", 1, "95 % interval of the median"), percents("coverage"),
-                          byte_counts("peak"), texts("source"), texts("software"), texts("report")},
-              .shown = 20};
-  for (std::size_t i = platform.results.size(); i-- > 0;) {
-    const fleet::Result& result = platform.results[i];
-    const bool is_newest = i + 1 == platform.results.size();
-    table.rows.push_back(
-        {night_cell(data.frame, result.night), text_cell(result.date_utc),
-         number_cell(result.median_ms), number_cell(result.low_ms), number_cell(result.high_ms),
-         number_cell(result.coverage),
-         static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.peak_bytes)),
-         source_text(is_predicted(result)), text_cell(data.software.at(result.environment)),
-         is_newest && !platform.report_href.empty() ? link_cell("page", platform.report_href)
-                                                    : Cell()});
+/// `at`: where the platform stands in the document.
+Table results_table(const Json& document, const std::string& at, const SiteFrame& frame) {
+  constexpr const char* kInterval = "95 % interval of the median";
+  Table table = table_at(
+      document, at + "/results", "Results, the newest first",
+      {texts("night"), texts("date"), figures("ms"), figures("from", "low_ms", 1, kInterval),
+       figures("to", "high_ms", 1, kInterval), percents("coverage"),
+       byte_counts("peak", "peak_bytes"), texts("source"), texts("software"), texts("report")});
+  table.at.clear();  // its rows stand the other way round
+  table.shown = 20;
+  std::ranges::reverse(table.rows);
+  link_nights(table, frame, "night");
+  if (const std::string href = text_in(document.at(Json::json_pointer(at)), "report");
+      !table.rows.empty()) {
+    table.rows.front().back() = href.empty() ? Cell() : link_cell("page", href);
   }
   return table;
 }
 
-std::vector<Section> platform_sections(const BenchmarkData& data) {
+std::vector<Section> platform_sections(const Json& document, const SiteFrame& frame) {
   std::vector<Section> sections;
-  for (std::size_t i = 0; i < data.platforms.size(); ++i) {
-    const PlatformSeries& platform = data.platforms[i];
-    const std::string id = fmt::format("platform-{}", i);
-    const bool is_series = platform.results.size() > 1;
+  for (const Json& platform : document.at("platforms")) {
+    const std::string id = fmt::format("platform-{}", sections.size());
+    const Json& results = platform.at("results");
     sections.push_back(
         {id,
-         "On " + platform.platform,
-         {is_series ? time_series(platform, id) + changes_of(platform) + class_series(platform, id)
-                    : Markup(),
-          results_table(data, platform, id)}});
+         "On " + text_in(platform, "platform"),
+         {results.size() > 1
+              ? time_series(platform, id) + changes_of(platform) + class_series(results, id)
+              : Markup(),
+          results_table(document, fmt::format("/platforms/{}", sections.size()), frame)}});
   }
   return sections;
 }
 
-Section about_section(const BenchmarkData& data) {
-  const fleet::Fingerprint& print = data.print;
-  Facts facts = {{"traces", data.job.path},
-                 {"benchmark", data.benchmark.benchmark_hash},
-                 {"made", data.benchmark.made_utc},
-                 {"generator", data.benchmark.generator},
-                 {"flags", fmt::format("{}", fmt::join(data.job.flags, " "))},
-                 {"ranks", static_cast<std::uint64_t>(data.benchmark.world_size), CellKind::kCount},
-                 {"weight in the fleet", fmt::format("{}", data.job.weight)},
-                 {"tags", tags_of(data.job)}};
-  if (print.step_ms > 0) {
-    facts.push_back({"recorded step", print.step_ms, CellKind::kFigure, "ms"});
-  }
-  if (!data.benchmark.benchmark_hash.empty()) {
-    facts.push_back({"operators", print.operators.size(), CellKind::kCount});
-    facts.push_back({"collectives", print.collectives.size(), CellKind::kCount});
-    facts.push_back({"losses", print.losses, CellKind::kCount});
-  }
+Section about_section(const Json& document) {
+  Facts facts = facts_at(document, "",
+                         {texts("traces"), texts("benchmark", "benchmark_hash"),
+                          texts("made", "made_utc"), texts("generator"), texts("flags"),
+                          counts("ranks"), figures("weight in the fleet", "weight"), texts("tags"),
+                          figures("recorded step", "step_ms", 1, "ms"), counts("operators"),
+                          counts("collectives"), counts("losses")});
+  std::erase_if(
+      facts, [](const Fact& fact) { return std::holds_alternative<std::monostate>(fact.value); });
   return {"about",
           "The benchmark",
           {facts, class_share_bars(
-                      print.class_share,
-                      print.is_timed ? "Share of the recorded time by class."
-                                     : "Share of the calls by class: the traces have no times.")}};
+                      document, document.at("is_timed").get<bool>()
+                                    ? "Share of the recorded time by class."
+                                    : "Share of the calls by class: the traces have no times.")}};
 }
 
 struct Verdict {
@@ -206,18 +171,21 @@ struct Verdict {
 };
 
 /// The newest result against the level before the last change.
-Verdict since_last_change(const PlatformSeries& platform) {
-  const fleet::SeriesChange& change = platform.changes.back();
-  const double newest_ms = platform.results.back().median_ms;
-  const std::string night = change.index < platform.results.size()
-                                ? night_text(platform.results[change.index])
-                                : std::string("–");
-  const std::string before = fmt::format("as before night {}, which was {}: {} ms", night,
-                                         change_text(change.after_ms / change.before_ms),
-                                         cli::figure_text(change.before_ms));
+Verdict since_last_change(const Json& platform) {
+  const Json& results = platform.at("results");
+  const Json& change = platform.at("changes").back();
+  const double newest_ms = number_in(results.back(), "ms");
+  const double before_ms = number_in(change, "before_ms");
+  const std::string night = night_of(change, results);
+  const std::string before =
+      fmt::format("as before night {}, which was {}: {} ms", night, change_text(ratio_of(change)),
+                  cli::figure_text(before_ms));
   const std::string since =
-      fmt::format("{} since night {}", change_text(newest_ms / change.before_ms), night);
-  switch (fleet::since_change(change, newest_ms)) {
+      fmt::format("{} since night {}", change_text(newest_ms / before_ms), night);
+  switch (fleet::since_change({.before_ms = before_ms,
+                               .after_ms = number_in(change, "after_ms"),
+                               .is_recovery = change.at("is_recovery").get<bool>()},
+                              newest_ms)) {
     case fleet::SinceChange::kBackFromSlower:
       return {Tone::kGood, before};
     case fleet::SinceChange::kBackFromRecovery:
@@ -234,74 +202,61 @@ Verdict since_last_change(const PlatformSeries& platform) {
   return {Tone::kGood, since};
 }
 
-Verdict verdict_of(const BenchmarkData& data) {
-  if (!data.job.broken.empty()) {
-    return {Tone::kBad,
-            fmt::format("No benchmark could be made of the newest traces: {}", data.job.broken)};
+Verdict verdict_of(const Json& document) {
+  if (const std::string broken = text_in(document, "broken"); !broken.empty()) {
+    return {Tone::kBad, "No benchmark could be made of the newest traces: " + broken};
   }
-  if (!data.failing.empty()) {
-    return {Tone::kBad, fmt::format("Its replay fails: {}", data.failing)};
+  if (const std::string failing = text_in(document, "failing"); !failing.empty()) {
+    return {Tone::kBad, "Its replay fails: " + failing};
   }
-  const PlatformSeries* newest = nullptr;
-  for (const PlatformSeries& platform : data.platforms) {
-    const bool is_better = newest == nullptr || is_predicted(newest->results.back());
-    newest = is_better && !platform.results.empty() ? &platform : newest;
+  const Json* newest = nullptr;
+  for (const Json& platform : document.at("platforms")) {
+    const bool is_better = newest == nullptr || is_predicted(*newest);
+    newest = is_better && !platform.at("results").empty() ? &platform : newest;
   }
   if (newest == nullptr) {
     return {Tone::kNeutral, "It was not replayed yet."};
   }
-  if (is_predicted(newest->results.back())) {
+  const Json& results = newest->at("results");
+  const std::string ms = cli::figure_text(number_in(results.back(), "ms"));
+  if (is_predicted(*newest)) {
     return {Tone::kNeutral,
-            fmt::format("{} ms an iteration are predicted for {}; it was not "
-                        "replayed yet.",
-                        cli::figure_text(newest->results.back().median_ms), newest->platform)};
+            fmt::format("{} ms an iteration are predicted for {}; it was not replayed yet.", ms,
+                        text_in(*newest, "platform"))};
   }
-  const fleet::Result& last = newest->results.back();
-  std::string text =
-      fmt::format("{} ms an iteration on {} in night {}", cli::figure_text(last.median_ms),
-                  newest->platform, night_text(last));
-  for (const PlatformSeries& platform : data.platforms) {
-    if (!platform.changes.empty() && !platform.results.empty()) {
+  const std::string text = fmt::format("{} ms an iteration on {} in night {}", ms,
+                                       text_in(*newest, "platform"), night_text(results.back()));
+  for (const Json& platform : document.at("platforms")) {
+    if (!platform.at("changes").empty() && !platform.at("results").empty()) {
       const Verdict since = since_last_change(platform);
-      return {since.tone, fmt::format("{}; on {} {}.", text, platform.platform, since.text)};
+      return {since.tone,
+              fmt::format("{}; on {} {}.", text, text_in(platform, "platform"), since.text)};
     }
   }
-  if (data.state == "unjudged") {
+  if (document.at("state") == "unjudged") {
     return {Tone::kAttention, text + "; not judged against the nights before."};
   }
-  if (newest->results.size() == 1) {
+  if (results.size() == 1) {
     return {Tone::kNeutral, text + "; its first result."};
   }
-  return {Tone::kGood, fmt::format("{}; no change in {} results.", text,
-                                   cli::with_commas(newest->results.size()))};
+  return {Tone::kGood,
+          fmt::format("{}; no change in {} results.", text, cli::with_commas(results.size()))};
 }
 
 }  // namespace
 
-Page benchmark_page(const BenchmarkData& data) {
-  const Verdict verdict = verdict_of(data);
-  Page page = framed(data.frame);
-  page.title = data.job.name;
-  page.subtitle = fmt::format("benchmark {}{}", data.benchmark.benchmark_hash,
-                              data.state.empty() ? "" : ", " + data.state);
+Page benchmark_page(const Json& document, const SiteFrame& frame) {
+  const Verdict verdict = verdict_of(document);
+  Page page = framed(frame);
+  page.title = text_in(document, "job");
+  page.subtitle = fmt::format("benchmark {}, {}", text_in(document, "benchmark_hash"),
+                              text_in(document, "state"));
   page.tone = verdict.tone;
   page.verdict = verdict.text;
-  Json platforms = Json::array();
-  for (const PlatformSeries& platform : data.platforms) {
-    platforms.push_back(json_of_platform(data, platform));
-  }
-  const Json json = {{"page", "benchmark"},
-                     {"job", data.job.name},
-                     {"benchmark_hash", data.benchmark.benchmark_hash},
-                     {"state", data.state},
-                     {"weight", json_of(data.job.weight)},
-                     {"class_share", data.print.class_share},
-                     {"platforms", std::move(platforms)},
-                     {"events", events_json(data.events, true)}};
-  page.sections = platform_sections(data);
-  page.sections.push_back(events_section(data.frame, json, true));
-  page.sections.push_back(about_section(data));
-  set_data(page, json, "benchmark.json");
+  page.sections = platform_sections(document, frame);
+  page.sections.push_back(events_section(frame, document, true));
+  page.sections.push_back(about_section(document));
+  set_data(page, document, "benchmark.json");
   return page;
 }
 

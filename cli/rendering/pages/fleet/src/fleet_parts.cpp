@@ -5,59 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "common/figures.h"
+#include "et_schema/support/content_hash.h"
+#include "pages/fleet/fleet_pages.h"
 #include "pages/plots/plots.h"
 
 namespace understudy::pages {
-
-Json json_of(double number) {
-  return std::isfinite(number) ? Json(number) : Json(nullptr);
-}
-
-Json events_json(const std::vector<fleet::Event>& events, bool with_nights) {
-  Json list = Json::array();
-  for (const fleet::Event& event : events) {
-    list.push_back({{"night", with_nights ? fmt::format("{}", event.night) : ""},
-                    {"kind", event.kind},
-                    {"job", event.job},
-                    {"text", event.text},
-                    {"platform", event.platform}});
-  }
-  return list;
-}
-
-Json json_of(const FleetNight& night) {
-  return {{"name", fmt::format("{}", night.night.id)},
-          {"date", night.night.opened_utc},
-          {"state", night.night.closed_utc.empty() ? "open" : "done"},
-          {"jobs", night.night.jobs},
-          {"unchanged", night.unchanged},
-          {"generated", night.generated},
-          {"replayed", night.replayed},
-          {"broken", night.broken},
-          {"still_broken", night.still_broken},
-          {"slower", night.slower},
-          {"faster", night.faster},
-          {"recovered", night.recovered},
-          {"drifted", night.drifted},
-          {"turned", night.turned},
-          {"unjudged", night.unjudged},
-          {"duration_s", json_of(night.duration_s)}};
-}
-
-Cell number_cell(double number) {
-  return cell_of(std::optional<double>(number));
-}
-
-Cell link_cell(const std::string& text, const std::string& href) {
-  return text.empty() || href.empty() ? text_cell(text) : Cell(Link{text, href});
-}
-
-Cell text_cell(const std::string& text) {
-  return text.empty() ? Cell() : Cell(text);
-}
-
 namespace {
 
 /// Texts of a column as links, as far as they have a page.
@@ -72,7 +27,36 @@ void link_column(Table& table, const std::string& key,
   }
 }
 
+/// Letters, digits and "-"; at most so many characters.
+std::string plain(const std::string& text, std::size_t most) {
+  std::string name;
+  for (const char character : text.substr(0, most)) {
+    const bool is_plain = (character >= 'a' && character <= 'z') ||
+                          (character >= 'A' && character <= 'Z') ||
+                          (character >= '0' && character <= '9');
+    name += is_plain ? character : '-';
+  }
+  return name;
+}
+
 }  // namespace
+
+std::string text_in(const Json& object, const char* key) {
+  return object.at(key).get<std::string>();
+}
+
+std::uint64_t count_in(const Json& object, const char* key) {
+  return object.at(key).get<std::uint64_t>();
+}
+
+double number_in(const Json& object, const char* key) {
+  const Json& number = object.at(key);
+  return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
+}
+
+Cell link_cell(const std::string& text, const std::string& href) {
+  return text.empty() ? Cell() : href.empty() ? Cell(text) : Cell(Link{text, href});
+}
 
 void link_jobs(Table& table, const SiteFrame& frame, const std::string& key) {
   link_column(table, key, [&frame](const std::string& job) {
@@ -87,11 +71,6 @@ void link_nights(Table& table, const SiteFrame& frame, const std::string& key) {
   });
 }
 
-Cell night_cell(const SiteFrame& frame, std::int64_t night) {
-  return link_cell(night == 0 ? "" : fmt::format("{}", night),
-                   frame.nights.contains(night) ? night_file(night) : "");
-}
-
 Page framed(const SiteFrame& frame, bool is_index) {
   Page page;
   page.subtitle = frame.date;
@@ -102,17 +81,13 @@ Page framed(const SiteFrame& frame, bool is_index) {
   return page;
 }
 
-std::string source_text(bool is_predicted) {
-  return is_predicted ? "prediction" : "replay";
-}
-
-Section events_section(const SiteFrame& frame, const Json& data, bool has_nights) {
+Section events_section(const SiteFrame& frame, const Json& document, bool has_nights) {
   std::vector<Column> columns = {texts("job"), verdicts("what", "kind"), texts("platform"),
                                  texts("more", "text")};
   if (has_nights) {
     columns.push_back(texts("night"));
   }
-  Table table = table_at(data, "/events", "What happened", std::move(columns));
+  Table table = table_at(document, "/events", "What happened", std::move(columns));
   link_jobs(table, frame, "job");
   if (has_nights) {
     link_nights(table, frame, "night");
@@ -122,10 +97,10 @@ Section events_section(const SiteFrame& frame, const Json& data, bool has_nights
           {table.rows.empty() ? Block(Notes{{"Nothing."}}) : Block(std::move(table))}};
 }
 
-Markup class_share_bars(const std::map<std::string, double>& shares, const std::string& caption) {
+Markup class_share_bars(const Json& document, const std::string& caption) {
   Bars plot{caption, "%", {"share of the time"}, {}};
-  for (const auto& [name, share] : shares) {
-    plot.rows.push_back({name, {share * cli::kPercent}});
+  for (const auto& [name, share] : document.at("class_share").items()) {
+    plot.rows.push_back({name, {share.get<double>() * cli::kPercent}});
   }
   std::ranges::stable_sort(plot.rows, [](const BarRow& a, const BarRow& b) {
     return a.values[0].value_or(0) > b.values[0].value_or(0);
@@ -133,13 +108,23 @@ Markup class_share_bars(const std::map<std::string, double>& shares, const std::
   return bars(plot);
 }
 
-std::string are(std::uint64_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", cli::with_commas(count), noun, count == 1 ? " is" : "s are");
-}
-
 std::string change_text(double ratio) {
   return fmt::format("{:.1f} % {}", std::abs(ratio - 1) * cli::kPercent,
                      ratio >= 1 ? "longer" : "shorter");
+}
+
+std::string page_name(const std::string& kind, const std::string& name) {
+  constexpr std::size_t kMost = 48;
+  constexpr int kUnusedBits = 16;  // twelve digits tell a fleet's names apart
+  const std::uint64_t hash = et_schema::content_hash(kind + '\0' + name) >> kUnusedBits;
+  return fmt::format("{}-{}-{:012x}.html", plain(kind, kMost), plain(name, kMost), hash);
+}
+
+std::string job_file(const std::string& job) {
+  return page_name("job", job);
+}
+std::string night_file(std::int64_t night) {
+  return fmt::format("night-{}.html", night);
 }
 
 }  // namespace understudy::pages

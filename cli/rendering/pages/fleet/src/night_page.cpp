@@ -11,9 +11,7 @@ namespace {
 
 using cli::with_commas;
 
-std::string verdict_of(const NightData& data, std::uint64_t failed) {
-  const FleetNight& night = data.night;
-  const std::string end = night.night.closed_utc.empty() ? "still open" : "done";
+std::string night_verdict(const Json& night, std::uint64_t failed) {
   std::vector<std::string> parts;
   const auto add = [&parts](std::uint64_t count, const char* what) {
     if (count > 0) {
@@ -21,87 +19,73 @@ std::string verdict_of(const NightData& data, std::uint64_t failed) {
     }
   };
   add(failed, "failed");
-  add(night.broken, "broken");
-  add(night.still_broken, "still broken");
-  add(night.slower, "slower");
-  add(night.drifted, "drifted");
-  add(night.faster, "faster");
-  add(night.recovered, "recovered");
-  add(night.turned, "turned in a night before");
-  add(night.unjudged, "not judged");
-  return fmt::format("Night {} is {}: of {} jobs {} unchanged, {} made anew, {} replayed; {}.",
-                     night.night.id, end, with_commas(static_cast<std::uint64_t>(night.night.jobs)),
-                     with_commas(night.unchanged), with_commas(night.generated),
-                     with_commas(night.replayed),
-                     parts.empty() ? "nothing failed, broke, got slower or drifted"
-                                   : fmt::format("{}", fmt::join(parts, ", ")));
+  for (const auto& [key, what] : {std::pair("broken", "broken"),
+                                  {"still_broken", "still broken"},
+                                  {"slower", "slower"},
+                                  {"drifted", "drifted"},
+                                  {"faster", "faster"},
+                                  {"recovered", "recovered"},
+                                  {"turned", "turned in a night before"},
+                                  {"unjudged", "not judged"}}) {
+    add(count_in(night, key), what);
+  }
+  return fmt::format(
+      "Night {} is {}: of {} jobs {} unchanged, {} made anew, {} replayed; {}.",
+      text_in(night, "name"), night.at("state") == "open" ? "still open" : "done",
+      with_commas(count_in(night, "jobs")), with_commas(count_in(night, "unchanged")),
+      with_commas(count_in(night, "generated")), with_commas(count_in(night, "replayed")),
+      parts.empty() ? "nothing failed, broke, got slower or drifted"
+                    : fmt::format("{}", fmt::join(parts, ", ")));
 }
 
-Json json_of_item(const NightItem& item) {
-  return {{"job", item.job},
-          {"kind", item.work.kind},
-          {"platform", item.work.platform},
-          {"state", item.work.outcome},
-          {"duration_s", json_of(item.work.seconds)},
-          {"attempts", item.work.attempts},
-          {"text", item.work.detail}};
-}
-
-Section items_section(const NightData& data, const Json& json) {
+Section items_section(const Json& document, const SiteFrame& frame) {
   Table table =
-      table_at(json, "/items", "Work of the night",
+      table_at(document, "/items", "Work of the night",
                {texts("job"), texts("what", "kind"), verdicts("state"), texts("platform"),
                 figures("seconds", "duration_s"), counts("attempts"), texts("more", "text")});
-  link_jobs(table, data.frame, "job");
+  link_jobs(table, frame, "job");
   return {"items", "Work", {table}};
 }
 
-Section about_section(const NightData& data) {
-  const FleetNight& night = data.night;
-  const std::string& closed = night.night.closed_utc;
-  Facts facts = {{"opened", night.night.opened_utc},
+Section about_section(const Json& document, const SiteFrame& frame) {
+  const Json& night = document.at("night");
+  const std::string closed = text_in(document, "closed");
+  Facts facts = {{"opened", text_in(night, "date")},
                  {"closed", closed.empty() ? "still open" : closed},
-                 {"seconds", number_cell(night.duration_s), CellKind::kFigure},
-                 {"platforms", fmt::format("{}", fmt::join(data.platforms, ", "))}};
-  if (!data.before_href.empty()) {
-    facts.push_back({"before", Link{"the night before", data.before_href}});
+                 fact_at(document, "/night/duration_s", "seconds", CellKind::kFigure),
+                 fact_at(document, "/platforms", "platforms", CellKind::kText)};
+  const std::int64_t id = std::stoll(text_in(night, "name"));
+  const auto beside = frame.nights.find(id);
+  if (beside != frame.nights.end() && beside != frame.nights.begin()) {
+    facts.push_back({"before", Link{"the night before", night_file(*std::prev(beside))}});
   }
-  if (!data.after_href.empty()) {
-    facts.push_back({"after", Link{"the night after", data.after_href}});
+  if (beside != frame.nights.end() && std::next(beside) != frame.nights.end()) {
+    facts.push_back({"after", Link{"the night after", night_file(*std::next(beside))}});
   }
   return {"about", "The night", {facts}};
 }
 
 }  // namespace
 
-Page night_page(const NightData& data) {
+Page night_page(const Json& document, const SiteFrame& frame) {
+  const Json& night = document.at("night");
   const auto failed = static_cast<std::uint64_t>(std::ranges::count_if(
-      data.items, [](const NightItem& item) { return item.work.outcome == "failed"; }));
-  const std::uint64_t bad =
-      failed + data.night.broken + data.night.still_broken + data.night.slower;
-  const std::uint64_t attention = data.night.drifted + data.night.turned + data.night.unjudged;
-  const std::string& closed = data.night.night.closed_utc;
-  Page page = framed(data.frame);
-  page.title = fmt::format("Night {}", data.night.night.id);
-  page.subtitle = data.night.night.opened_utc;
-  page.tone = bad > 0          ? Tone::kBad
-              : attention > 0  ? Tone::kAttention
-              : closed.empty() ? Tone::kNeutral
-                               : Tone::kGood;
-  page.verdict = verdict_of(data, failed);
-  Json items = Json::array();
-  for (const NightItem& item : data.items) {
-    items.push_back(json_of_item(item));
-  }
-  const Json json = {{"page", "night"},
-                     {"night", json_of(data.night)},
-                     {"closed", closed},
-                     {"platforms", data.platforms},
-                     {"events", events_json(data.events, false)},
-                     {"items", std::move(items)}};
-  page.sections = {events_section(data.frame, json, false), items_section(data, json),
-                   about_section(data)};
-  set_data(page, json, "night.json");
+      document.at("items"), [](const Json& item) { return item.at("state") == "failed"; }));
+  const std::uint64_t bad = failed + count_in(night, "broken") + count_in(night, "still_broken") +
+                            count_in(night, "slower");
+  const std::uint64_t attention =
+      count_in(night, "drifted") + count_in(night, "turned") + count_in(night, "unjudged");
+  Page page = framed(frame);
+  page.title = "Night " + text_in(night, "name");
+  page.subtitle = text_in(night, "date");
+  page.tone = bad > 0                       ? Tone::kBad
+              : attention > 0               ? Tone::kAttention
+              : night.at("state") == "open" ? Tone::kNeutral
+                                            : Tone::kGood;
+  page.verdict = night_verdict(night, failed);
+  page.sections = {events_section(frame, document, false), items_section(document, frame),
+                   about_section(document, frame)};
+  set_data(page, document, "night.json");
   return page;
 }
 

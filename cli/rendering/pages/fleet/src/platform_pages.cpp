@@ -36,8 +36,7 @@ std::string drivers_of(const fleet::PlatformSummary& platform) {
 }
 
 Json ratio_json(const fleet::RatioInterval& ratio) {
-  return {
-      {"value", json_of(ratio.value)}, {"low", json_of(ratio.low)}, {"high", json_of(ratio.high)}};
+  return {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
 }
 
 Json json_of_platform(const fleet::PlatformComparison& data, std::size_t index) {
@@ -45,23 +44,23 @@ Json json_of_platform(const fleet::PlatformComparison& data, std::size_t index) 
   Json rows = Json::array();
   for (const fleet::BenchmarkRatio& row : platform.rows) {
     rows.push_back({{"job", row.job},
-                    {"weight", json_of(row.weight)},
+                    {"weight", row.weight},
                     {"ratio", ratio_json(row.ratio)},
                     {"predicted", row.is_predicted}});
   }
   Json classes = Json::array();
   for (const fleet::ClassPart& part : platform.classes) {
-    classes.push_back({{"class", part.name}, {"part", json_of(part.part)}});
+    classes.push_back({{"class", part.name}, {"part", part.part}});
   }
   return {{"platform", platform.platform},
           {"benchmarks", platform.benchmarks},
           {"predicted", platform.predicted},
           {"without_interval", platform.without_interval},
-          {"weight_covered", json_of(platform.weight_covered)},
+          {"weight_covered", platform.weight_covered},
           {"ratio", ratio_json(platform.ratio)},
-          {"first_probability", json_of(platform.first_probability)},
+          {"first_probability", platform.first_probability},
           {"faster_than_next_probability",
-           index < data.faster_than_next.size() ? json_of(data.faster_than_next[index]) : Json()},
+           index < data.faster_than_next.size() ? Json(data.faster_than_next[index]) : Json()},
           {"drivers", drivers_of(platform)},
           {"classes", std::move(classes)},
           {"benchmark_ratios", std::move(rows)}};

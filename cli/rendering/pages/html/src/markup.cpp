@@ -4,7 +4,7 @@
 #include <array>
 
 #include "et_schema/support/control_characters.h"
-#include "unescaped.h"
+#include "raw_html.h"
 
 namespace understudy::pages {
 namespace {

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/json_csv.h"
-#include "embedded_assets.h"
-#include "unescaped.h"
+#include "raw_html.h"
 
 namespace understudy::pages {
 namespace {

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "common/figures.h"
 
 namespace understudy::pages {
 namespace {
@@ -143,6 +146,35 @@ Markup rows_block(const Table& table) {
   return json_block(table.id + "-rows", block.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
+constexpr const char* kUnknown = "–";
+
+std::string number_text(double value, CellKind kind) {
+  // So large a number is a limit of its formula; its digits say nothing.
+  constexpr double kHuge = 1e15;
+  if (std::abs(value) >= kHuge) {
+    return fmt::format("{:.3e}", value);
+  }
+  switch (kind) {
+    case CellKind::kChange:
+      return (std::signbit(value) ? "" : "+") + cli::figure_text(value);
+    case CellKind::kRatio:
+      return fmt::format("{:.3f}", value);
+    case CellKind::kShare:
+      return cli::share_text(value);
+    case CellKind::kPercent:
+      return cli::percent_text(value);
+    case CellKind::kBytes:
+      return value >= 0 ? cli::with_bytes(static_cast<std::uint64_t>(value))
+                        : cli::figure_text(value);
+    case CellKind::kCount:
+      return value >= 0 && value == std::floor(value)
+                 ? cli::with_commas(static_cast<std::uint64_t>(value))
+                 : cli::figure_text(value);
+    default:
+      return cli::figure_text(value);
+  }
+}
+
 }  // namespace
 
 Column column_of(CellKind kind, std::string title, std::string key, std::string hint,
@@ -223,6 +255,33 @@ Markup facts_markup(const Facts& facts) {
     }
   }
   return list.empty() ? list : element("dl", {{"class", "facts"}}, list);
+}
+
+Cell cell_of(const std::optional<double>& number) {
+  // + 0.0: a zero has no sign.
+  return number && std::isfinite(*number) ? Cell(*number + 0.0) : Cell();
+}
+
+Cell cell_of(const std::optional<std::uint64_t>& number) {
+  return number ? Cell(*number) : Cell();
+}
+
+std::string cell_text(const Cell& cell, CellKind kind) {
+  struct Visitor {
+    CellKind kind;
+    std::string operator()(std::monostate) const { return kUnknown; }
+    std::string operator()(const std::string& text) const { return text; }
+    std::string operator()(const Link& link) const { return link.text; }
+    std::string operator()(double value) const {
+      return std::isfinite(value) ? number_text(value, kind) : kUnknown;
+    }
+    std::string operator()(std::uint64_t value) const {
+      return kind == CellKind::kBytes ? cli::with_bytes(value)
+             : kind == CellKind::kId  ? std::to_string(value)
+                                      : cli::with_commas(value);
+    }
+  };
+  return std::visit(Visitor{kind}, cell);
 }
 
 }  // namespace understudy::pages

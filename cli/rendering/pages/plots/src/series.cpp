@@ -1,5 +1,3 @@
-#include "pages/plots/series.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "common/figures.h"
 #include "drawing.h"
+#include "pages/plots/plots.h"
 
 namespace understudy::pages {
 namespace {
@@ -40,31 +39,30 @@ std::size_t places_of(const Series& plot) {
   return most;
 }
 
-/// What the axis counts in: bytes have round numbers of their own.
-double one_of(const Series& plot) {
-  double most = 1;
-  for (const SeriesLine& row : plot.lines) {
-    for (const std::optional<double>& value : row.values) {
-      most = value && std::isfinite(*value) ? std::max(most, *value) : most;
+std::vector<double> known_of(const Values& values) {
+  std::vector<double> known;
+  for (const std::optional<double>& value : values) {
+    if (value && std::isfinite(*value)) {
+      known.push_back(*value);
     }
   }
-  constexpr double kStep = 1024;
-  return plot.unit == "bytes" ? std::pow(kStep, std::floor(std::log2(most) / 10)) : 1;
+  return known;
 }
 
-/// In multiples of `one`.
-Axis values_axis(const Series& plot, double one) {
-  double low = HUGE_VAL;
-  double high = -HUGE_VAL;
+/// Of all lines.
+std::vector<double> known_of(const Series& plot) {
+  std::vector<double> all;
   for (const SeriesLine& row : plot.lines) {
-    for (const std::optional<double>& value : row.values) {
-      if (value && std::isfinite(*value)) {
-        low = std::min(low, *value);
-        high = std::max(high, *value);
-      }
-    }
+    std::ranges::copy(known_of(row.values), std::back_inserter(all));
   }
-  return {(plot.from_zero ? std::min(0.0, low) : low) / one, high / one, kBottom, kTop};
+  return all;
+}
+
+/// What the axis counts in: bytes have round numbers of their own.
+double one_of(const Series& plot, double most) {
+  constexpr double kStep = 1024;
+  return plot.unit == "bytes" ? std::pow(kStep, std::floor(std::log2(std::max(most, 1.0)) / 10))
+                              : 1;
 }
 
 double x_of(std::size_t place, std::size_t places) {
@@ -188,12 +186,7 @@ Json data_of(const Series& plot) {
 std::string description_of(const Series& plot) {
   std::string description = plot.caption;
   for (const SeriesLine& row : plot.lines) {
-    std::vector<double> known;
-    for (const std::optional<double>& value : row.values) {
-      if (value && std::isfinite(*value)) {
-        known.push_back(*value);
-      }
-    }
+    const std::vector<double> known = known_of(row.values);
     if (!known.empty()) {
       const auto [least, most] = std::ranges::minmax(known);
       description += fmt::format(" {}: {} values from {} to {}.", row.name, known.size(),
@@ -206,23 +199,17 @@ std::string description_of(const Series& plot) {
   return description;
 }
 
-bool has_values(const Series& plot) {
-  return std::ranges::any_of(plot.lines, [](const SeriesLine& row) {
-    return std::ranges::any_of(row.values, [](const std::optional<double>& value) {
-      return value && std::isfinite(*value);
-    });
-  });
-}
-
 }  // namespace
 
 Markup series(const Series& plot) {
-  if (!has_values(plot)) {
+  const std::vector<double> known = known_of(plot);
+  if (known.empty()) {
     return {};
   }
   const std::size_t places = places_of(plot);
-  const double one = one_of(plot);
-  const Axis axis = values_axis(plot, one);
+  const auto [low, high] = std::ranges::minmax(known);
+  const double one = one_of(plot, high);
+  const Axis axis((plot.from_zero ? std::min(0.0, low) : low) / one, high / one, kBottom, kTop);
   Markup drawing = axes_of(plot, axis, one, places);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {

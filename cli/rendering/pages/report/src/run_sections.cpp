@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "pages/plots/plots.h"
-#include "pages/plots/series.h"
 #include "parts.h"
 
 namespace understudy::pages {

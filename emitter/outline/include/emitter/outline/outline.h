@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "emitter/outline/data_flow.h"
-#include "emitter/outline/phases.h"
 
 namespace understudy::emitter {
 

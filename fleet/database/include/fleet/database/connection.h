@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "et_schema/support/error.h"
 
 namespace understudy::fleet {
 
@@ -88,5 +91,18 @@ enum class Opening : std::uint8_t {
 /// The address as it may be shown: "***" in the place of its password, before the host or behind
 /// the question mark.
 [[nodiscard]] std::string without_password(const std::string& url);
+
+/// Error (bad input): the database holds what this program never writes there. The hint is set
+/// here.
+[[nodiscard]] et_schema::Error damaged_database(et_schema::ErrorContext context);
+
+/// How long a database may be locked, or its server gone, before a program gives up.
+inline constexpr double kPatienceSeconds = 180;
+
+/// Runs `body` in a transaction, whole or not at all. What may pass is tried again, for
+/// `patience_s` by this process' own clock: `body` may run several times, the last time alone
+/// counts. Throws Error (failed) when patience is over.
+void in_transaction(Connection& connection, const std::function<void()>& body,
+                    double patience_s = kPatienceSeconds);
 
 }  // namespace understudy::fleet

@@ -20,4 +20,8 @@ void migrate(Connection& connection, Opening opening = Opening::kCreate,
 /// connect() and migrate().
 [[nodiscard]] std::unique_ptr<Connection> open_fleet(const std::string& url, Opening opening);
 
+/// A setting of the whole fleet; empty if it was never set. "store" is the store's folder.
+[[nodiscard]] std::string setting(Connection& connection, const std::string& name);
+void set_setting(Connection& connection, const std::string& name, const std::string& value);
+
 }  // namespace understudy::fleet

@@ -52,4 +52,21 @@ void work(const NightOptions& options, std::int64_t night, const std::vector<std
 /// A failure as one line of limited length.
 [[nodiscard]] std::string in_one_line(const std::string& text);
 
+/// Opens a night, with the work that is to be done in it, or joins the one that is open. Its
+/// number. Reads no trace: jobs whose files look as before are left alone.
+std::int64_t plan_night(Connection& connection, const ObjectStore& store,
+                        const NightOptions& options);
+
+/// A replay that failed when it was tried last.
+struct FailingReplay {
+  std::int64_t benchmark = 0;
+  std::string platform;
+  std::int64_t since_night = 0;  ///< began to fail
+  std::int64_t last_night = 0;   ///< was tried last
+  std::string text;              ///< why, in one line
+};
+
+/// Ordered by benchmark and platform.
+[[nodiscard]] std::vector<FailingReplay> failing_replays(Connection& connection);
+
 }  // namespace understudy::fleet

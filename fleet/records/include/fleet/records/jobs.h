@@ -22,6 +22,7 @@ struct Job {
   std::string input_stat;      ///< digest of names, sizes and times; empty: look at the content
   std::string input_hash;      ///< digest of the content, when it was last read
   std::int64_t benchmark = 0;  ///< the newest that was made of it; 0: none
+  std::string benchmark_hash;  ///< of that one; empty: none
   std::string broken;          ///< why no benchmark could be made of its newest traces; else empty
   std::string broken_key;      ///< of what: the same again would break again; empty: it may pass
   std::int64_t broken_night = 0;  ///< since when

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/format.h"
+#include "common/output.h"
 #include "pages/html/markup.h"
 #include "pages/html/table.h"
 

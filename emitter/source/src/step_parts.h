@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "argument_text.h"
+#include "call_text.h"
 #include "emitter/outline/outline.h"
+#include "statement_text.h"
 
 namespace understudy::emitter {
 
@@ -30,5 +32,31 @@ struct TensorsText {
 
 /// Whether a slot can be made before the step.
 [[nodiscard]] bool can_be_made(const et_schema::Slot& slot);
+
+/// A function of the outline as text, and what a caller has to know of it.
+struct FunctionText {
+  std::string name;
+  std::string declaration;  ///< the type of its results, where they are several
+  std::string definition;
+  std::vector<bool> by_value;             ///< by parameter: its memory goes inside
+  std::vector<std::string> result_names;  ///< members of its result; of one result: empty
+};
+
+/// Throws CannotShow.
+[[nodiscard]] FunctionText write_function(const DataFlow& flow, const Outline& outline,
+                                          std::size_t function, const std::string& name,
+                                          const std::vector<std::string>& words, CallWriter& calls,
+                                          Dialect dialect);
+
+/// A step's pieces of text.
+struct StepParts {
+  const std::map<std::string, std::string>& boxed;  ///< see Calls
+  const TensorsText& tensors;
+  const std::vector<FunctionText>& functions;
+  const std::vector<std::string>& lines;  ///< of the step itself
+};
+
+/// They put together: a file behind its includes, up to make_NAME().
+[[nodiscard]] std::string step_source(const StepParts& step, Dialect dialect);
 
 }  // namespace understudy::emitter

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "emitter/source/emit.h"
+#include "et_schema/bench/bench.h"
+#include "generator/chakra/chakra_job.h"
+
+namespace understudy::cli {
+
+/// What `generate --emit` was asked for.
+struct EmitChoice {
+  std::string language;  ///< "cpp", "python"; empty: no project
+  std::string folder;
+  bool allow_missing = false;
+};
+
+/// Adds --emit and --allow-missing.
+void add_emit_options(CommandLine& line, EmitChoice& choice);
+
+/// Writes the project and says what is in it. Throws Error: usage (a place that cannot be written
+/// to), failed where something cannot be shown and is not allowed to be missing; the project is
+/// written all the same.
+void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,
+          Format format, bool quiet);
+
+/// Whether and with which key to sign, or that a key is to be made.
+struct SignChoice {
+  std::string key_path;      ///< empty: unsigned
+  std::string new_key_path;  ///< empty: none is made
+};
+
+void add_sign_options(CommandLine& line, SignChoice& choice);
+
+/// Makes a key: the secret one in the file, which its owner alone may read, and the public one
+/// beside it, FILE.pub. Throws Error (failed) if one is there already.
+void write_new_key(const SignChoice& choice, bool quiet);
+
+/// A benchmark's bytes, signed as chosen. Throws Error (bad input): no secret key.
+[[nodiscard]] std::string signed_as(const SignChoice& choice, std::string bytes,
+                                    const std::string& file);
+
+/// The Chakra traces of a benchmark in a folder.
+struct WrittenChakra {
+  std::string folder;
+  generator::ChakraJob job;
+  std::uint64_t bytes = 0;
+};
+
+/// Throws Error (usage) if traces cannot be written there, or would take the place of an input.
+void refuse_chakra_folder(const std::string& folder, const std::vector<std::string>& inputs);
+
+/// Writes FOLDER/chakra.R.et of each rank and FOLDER/comm_groups.json; makes the folder. Throws
+/// Error (failed).
+[[nodiscard]] WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& folder);
+
+/// What was written, and what of the benchmark such a trace cannot hold.
+[[nodiscard]] nlohmann::ordered_json chakra_json(const WrittenChakra& written);
+
+}  // namespace understudy::cli
