@@ -123,8 +123,8 @@ void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostPart
 }
 
 void ChosenCosts::place(const std::string& device, predictor::Job& job) {
-  if (!std::ranges::all_of(job.programs, [](const et_schema::Program* program) {
-        return predictor::is_on_host(*program);
+  if (std::ranges::any_of(job.programs, [](const et_schema::Program* program) {
+        return uses_accelerator(*program);
       })) {
     return;
   }

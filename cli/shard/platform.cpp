@@ -12,10 +12,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
 #include "predictor/collectives/models.h"
-#include "predictor/collectives/sigmoid.h"
 #include "predictor/embedding/fitted.h"
-#include "predictor/embedding/operator_costs.h"
-#include "predictor/embedding/published.h"
 #include "predictor/platform/platform.h"
 #include "predictor/platform/platform_costs.h"
 
@@ -30,10 +27,10 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kPublishedMemoryBytes = 0.8 * 32 * kGiB;
 
 /// All-to-all on 4 and on 8 V100 (owensgroup/ml_perf_model, outputs in its history).
-constexpr BandwidthSigmoid kFour{13,          27,        56.7134,     85.6, 5.97878216,
-                                 13.33976161, .22551425, -3.99731681, true};
-constexpr BandwidthSigmoid kEight{12,          24,        45.8154,     68.0, 5.88387459,
-                                  12.51962025, .23138583, -4.02494046, true};
+constexpr BandwidthSigmoid kFour{13,         27,          56.7134,   85.6,
+                                 5.97878216, 13.33976161, .22551425, -3.99731681};
+constexpr BandwidthSigmoid kEight{12,         24,          45.8154,   68.0,
+                                  5.88387459, 12.51962025, .23138583, -4.02494046};
 
 /// 7.4 % mean error was published for such calls on 4 GPUs; other numbers of ranks are a guess.
 Estimate published_all_to_all(double link_bytes, int ranks) {
@@ -44,7 +41,7 @@ Estimate published_all_to_all(double link_bytes, int ranks) {
   constexpr int kEightRanks = 8;
   const bool is_published = ranks == kFourRanks || ranks == kEightRanks;
   const double ns =
-      predictor::sigmoid_us(ranks <= kFourRanks ? kFour : kEight, std::max(link_bytes, 1.0), 1) *
+      predictor::sigmoid_us(ranks <= kFourRanks ? kFour : kEight, std::max(link_bytes, 1.0)) *
       kNsPerUs;
   const double width = is_published ? kWidth : kOtherRanks;
   return {.ns = ns,
@@ -84,7 +81,7 @@ ShardPlatform::ShardPlatform(const ShardArguments& arguments)
       memory_bytes_(kPublishedMemoryBytes),
       nodes_(arguments.nodes) {
   if (arguments.platform.empty()) {
-    embedding_ = std::make_unique<predictor::PublishedEmbeddingCosts>(predictor::published_v100());
+    embedding_ = predictor::published_embedding_costs(predictor::published_v100());
   } else {
     read(arguments);
   }
@@ -113,7 +110,7 @@ void ShardPlatform::read_embeddings(const std::string& path) {
   if (!platform_.sections.contains("embeddings")) {
     std::set<std::string> names;
     for (const auto& [key, unused] : platform_.operators.devices()) {
-      if (predictor::OperatorEmbeddingCosts::are_known(platform_.operators, key)) {
+      if (predictor::has_embedding_calls(platform_.operators, key)) {
         names.insert(key.device);
       }
     }
@@ -126,12 +123,12 @@ void ShardPlatform::read_embeddings(const std::string& path) {
            .hint = "calibrate the rows of one device into a platform of its own"});
     }
     if (!names.empty()) {
-      embedding_ = std::make_unique<predictor::OperatorEmbeddingCosts>(
+      embedding_ = predictor::operator_embedding_costs(
           platform_.operators, predictor::find_device(platform_.operators, {*names.begin(), 1}));
       return;
     }
   }
-  embedding_ = std::make_unique<predictor::FittedEmbeddingCosts>(section_of(
+  embedding_ = predictor::embedding_costs(section_of(
       platform_, path, "embeddings",
       "measure operators on embedding tables: calibrate --only embedding; or add rows of "
       "whole tables",
@@ -140,7 +137,7 @@ void ShardPlatform::read_embeddings(const std::string& path) {
 
 predictor::ShardCosts ShardPlatform::costs() const {
   predictor::ShardCosts costs;
-  costs.embedding = embedding_.get();
+  costs.embedding = embedding_;
   if (collectives_.series.empty()) {
     costs.all_to_all = published_all_to_all;
     return costs;

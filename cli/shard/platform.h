@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "predictor/collectives/models.h"
@@ -31,7 +30,7 @@ class ShardPlatform {
   double memory_bytes_ = 0;
   int nodes_ = 1;
   predictor::Platform platform_;
-  std::unique_ptr<predictor::EmbeddingCosts> embedding_;
+  predictor::EmbeddingCosts embedding_;
   predictor::CollectiveModels collectives_;  ///< none: published all-to-alls
 };
 

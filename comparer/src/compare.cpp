@@ -10,7 +10,6 @@
 
 #include "et_schema/model/measurement.h"
 #include "noise.h"
-#include "pairing.h"
 #include "reference.h"
 #include "verdicts.h"
 

@@ -4,14 +4,28 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "comparer/covariance.h"
+#include "comparer/run.h"
 #include "comparer/statistics.h"
-#include "pairing.h"
 
 namespace understudy::comparer {
+
+/// The same row in the runs of both sides; null where a run lacks it.
+struct PairedRow {
+  RowKind kind = RowKind::kOperator;
+  std::string name;
+  std::string detail;
+  std::vector<const Series*> a, b;  ///< one per run
+};
+
+/// Every row of any run, paired by kind, name and, for collectives, detail. The result points into
+/// the runs.
+[[nodiscard]] std::vector<PairedRow> pair_rows(const std::vector<Run>& a,
+                                               const std::vector<Run>& b);
 
 // How much of a difference noise explains. All values are logarithms of times or of ratios, so that
 // 0.01 is one per cent, and all variances are those of such logarithms. The constants are bounds

@@ -69,8 +69,7 @@ void check_embedding(std::string_view text) {
   const std::vector<EmbeddingRow> rows = parse_embedding_rows(text, "rows");
   for (const EmbeddingRow& row : rows) {
     for (const EmbeddingTable& table : row.call.tables) {
-      const EmbeddingTerms terms =
-          terms_of(table, static_cast<double>(row.call.batch), CacheModel::kReuse, 1 << 20);
+      const EmbeddingTerms terms = terms_of(table, static_cast<double>(row.call.batch), 1 << 20);
       UNDERSTUDY_ASSERT(std::isfinite(terms[5]) && terms[5] >= -1e-6 * terms[3]);
     }
   }
@@ -157,9 +156,9 @@ std::string profile_seed() {
 }
 
 void check_profile(std::string_view text) {
-  OverlapObserver observer;
-  observer.add(et_schema::parse_kineto(text, "k.json", et_schema::KinetoDetail::kShapes));
-  check_overlap(observer.observed().devices);
+  check_overlap(observed_overlap(profiled_devices(et_schema::parse_kineto(
+                                     text, "k.json", et_schema::KinetoDetail::kShapes)))
+                    .devices);
 }
 
 }  // namespace
@@ -206,7 +205,7 @@ std::vector<std::string> predictor_seeds() {
   host.operators["b"].t5 = distribution_of(5, 1, 1);
   const std::string sections =
       "{\"collectives\":" + to_json(fit_collectives(rows)) +
-      ",\"embeddings\":" + to_json(fit_embedding(embedding, CacheModel::kReuse)) +
+      ",\"embeddings\":" + to_json(fit_embedding(embedding)) +
       ",\"overheads\":" + to_json(std::vector{host}) + ",\"overlap\":" +
       to_json(std::vector{DeviceOverlap{"A",
                                         OverlapFactor{1.5, 1.25, 2, 0.5, 7, 9},

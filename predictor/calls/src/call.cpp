@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -112,7 +113,7 @@ std::optional<OperatorCall> sparse_update(const OperatorCall& call,
   }
   return OperatorCall{"aten::index_add_",
                       "sparse",
-                      {table, {et_schema::DType::kInt64, {rows}}, {gradient.dtype, values}},
+                      {table, {DType::kInt64, {rows}}, {gradient.dtype, values}},
                       {written}};
 }
 
@@ -128,12 +129,45 @@ std::string to_string(const TensorLayout& tensor) {
   return text + "]";
 }
 
+std::string to_string(const std::vector<TensorLayout>& tensors) {
+  std::string text;
+  for (const TensorLayout& tensor : tensors) {
+    text += (text.empty() ? "" : " ") + to_string(tensor);
+  }
+  return text;
+}
+
+std::optional<DType> dtype_of_tool_name(std::string_view name) {
+  constexpr std::string_view kTorch = "torch.";
+  constexpr std::array<std::pair<std::string_view, DType>, 14> kNames = {
+      {{"float", DType::kFloat32},
+       {"fp32", DType::kFloat32},
+       {"double", DType::kFloat64},
+       {"fp64", DType::kFloat64},
+       {"half", DType::kFloat16},
+       {"fp16", DType::kFloat16},
+       {"bf16", DType::kBFloat16},
+       {"f8e4m3", DType::kFloat8E4M3Fn},
+       {"f8e5m2", DType::kFloat8E5M2},
+       {"int", DType::kInt32},
+       {"long", DType::kInt64},
+       {"char", DType::kInt8},
+       {"byte", DType::kUInt8},
+       {"bool", DType::kBool}}};
+  std::string text(name);
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  text = text.substr(text.starts_with(kTorch) ? kTorch.size() : 0);
+  const auto* const known =
+      std::ranges::find(kNames, text, &std::pair<std::string_view, DType>::first);
+  return known == kNames.end() ? et_schema::dtype_from_string(text) : std::optional(known->second);
+}
+
 std::optional<TensorLayout> parse_tensor_layout(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos || text.back() != ']') {
     return std::nullopt;
   }
-  const std::optional<et_schema::DType> dtype = et_schema::dtype_from_string(text.substr(0, open));
+  const std::optional<DType> dtype = et_schema::dtype_from_string(text.substr(0, open));
   std::string_view inside = text.substr(open + 1, text.size() - open - 2);
   // Sizes, strides, the count of a sparse tensor.
   std::array<std::optional<std::vector<std::int64_t>>, 3> parts;

@@ -1,8 +1,13 @@
 #include "predictor/calls/card.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <fstream>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "et_schema/support/error.h"
@@ -48,21 +53,21 @@ double positive(const et_schema::JsonField& field) {
 
 }  // namespace
 
-double peak_flops(const Card& card, et_schema::DType dtype) {
+double peak_flops(const Card& card, DType dtype) {
   const auto found = card.flops_by_dtype.find(dtype);
   return found == card.flops_by_dtype.end() ? card.flops : found->second;
 }
 
-bool has_peak(const Card& card, et_schema::DType dtype) {
-  return dtype == et_schema::DType::kFloat32 || card.flops_by_dtype.contains(dtype);
+bool has_peak(const Card& card, DType dtype) {
+  return dtype == DType::kFloat32 || card.flops_by_dtype.contains(dtype);
 }
 
-double most_flops(const Card& card, et_schema::DType dtype) {
+double most_flops(const Card& card, DType dtype) {
   if (!has_peak(card, dtype)) {
     return std::numeric_limits<double>::infinity();
   }
   const double peak = peak_flops(card, dtype);
-  return dtype == et_schema::DType::kFloat32 ? std::max(peak, card.tf32_flops) : peak;
+  return dtype == DType::kFloat32 ? std::max(peak, card.tf32_flops) : peak;
 }
 
 Card parse_card(std::string_view text, const std::string& file) {
@@ -89,7 +94,7 @@ Card read_card(const et_schema::JsonField& root) {
   }
   if (const auto peaks = root.find("FLOPsByDtype")) {
     for (const auto& [name, value] : peaks->members()) {
-      const std::optional<et_schema::DType> dtype = et_schema::dtype_from_string(name);
+      const std::optional<DType> dtype = et_schema::dtype_from_string(name);
       if (!dtype) {
         value.fail("an element type as key", name);
       }
@@ -137,6 +142,66 @@ std::vector<Card> read_cards(const std::string& path) {
                                            .hint = "docs/formats.md, \"Cards\", lists the keys"});
   }
   return cards;
+}
+
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream stream(path);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+/// "32768K" → bytes; 0: not told.
+double cache_bytes(const std::string& text) {
+  constexpr double kKibi = 1024;
+  const double number = std::strtod(text.c_str(), nullptr);
+  return number * (text.ends_with('M') ? kKibi * kKibi : text.ends_with('K') ? kKibi : 1);
+}
+
+double last_cache_bytes() {
+  double bytes = 0;
+  constexpr int kMostCaches = 8;
+  for (int i = 0; i < kMostCaches; ++i) {
+    const std::string folder =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/size";
+    bytes = std::max(bytes, cache_bytes(first_line(folder)));
+  }
+  return bytes;
+}
+
+double usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/// Of /proc/cpuinfo's or /proc/meminfo's "key : value"; empty: not told.
+std::string value_of(const char* path, const std::string& key) {
+  std::ifstream stream(path);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with(key)) {
+      const std::size_t at = line.find_first_not_of(" \t:", line.find(':'));
+      return at == std::string::npos ? "" : line.substr(at);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+Card host_card() {
+  constexpr double kMega = 1e6;
+  constexpr double kKibi = 1024;
+  Card card;
+  card.name = "cpu";
+  card.processors = usable_cores();
+  card.l2_bytes = last_cache_bytes();
+  card.clock_hz = std::strtod(value_of("/proc/cpuinfo", "cpu MHz").c_str(), nullptr) * kMega;
+  card.memory_bytes = std::strtod(value_of("/proc/meminfo", "MemTotal").c_str(), nullptr) * kKibi;
+  card.source = value_of("/proc/cpuinfo", "model name");
+  return card;
 }
 
 }  // namespace understudy::predictor

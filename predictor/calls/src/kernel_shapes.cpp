@@ -8,7 +8,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::DType;
 using Sizes = std::vector<std::int64_t>;
 using Values = std::span<const std::int64_t>;
 

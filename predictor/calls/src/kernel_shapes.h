@@ -16,8 +16,7 @@ namespace understudy::predictor {
 struct KernelShape {
   std::string_view name;
   std::span<const std::string_view> columns;
-  OperatorCall (*call)(const KernelShape& shape, et_schema::DType dtype,
-                       std::span<const std::int64_t> values);
+  OperatorCall (*call)(const KernelShape& shape, DType dtype, std::span<const std::int64_t> values);
   std::string_view op;        ///< "aten::add"
   std::string_view overload;  ///< "Tensor"
 };

@@ -232,31 +232,11 @@ std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
   return all;
 }
 
-/// "float16", as all files of ours have it; "torch.float16" and "half" as others do.
-std::optional<et_schema::DType> element_type(std::string_view text) {
-  using et_schema::DType;
-  constexpr std::string_view kTorch = "torch.";
-  constexpr std::array<std::pair<std::string_view, DType>, 9> kOthers = {
-      {{"float", DType::kFloat32},
-       {"fp32", DType::kFloat32},
-       {"half", DType::kFloat16},
-       {"fp16", DType::kFloat16},
-       {"bf16", DType::kBFloat16},
-       {"double", DType::kFloat64},
-       {"fp64", DType::kFloat64},
-       {"int", DType::kInt32},
-       {"long", DType::kInt64}}};
-  text.remove_prefix(text.starts_with(kTorch) ? kTorch.size() : 0);
-  const auto* const other =
-      std::ranges::find(kOthers, text, &std::pair<std::string_view, DType>::first);
-  return other == kOthers.end() ? et_schema::dtype_from_string(text) : std::optional(other->second);
-}
-
-et_schema::DType dtype_of(const Row& row) {
+DType dtype_of(const Row& row) {
   if (!row.has("Dtype")) {
-    return et_schema::DType::kFloat32;
+    return DType::kFloat32;
   }
-  const std::optional<et_schema::DType> dtype = element_type(row.text("Dtype"));
+  const std::optional<DType> dtype = dtype_of_tool_name(row.text("Dtype"));
   if (!dtype || et_schema::item_size(*dtype) == 0) {
     row.refuse("Dtype", "an element type such as \"float32\"", row.text("Dtype"));
   }
@@ -365,14 +345,6 @@ MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Time
   return call;
 }
 
-std::string tensor_texts(const std::vector<TensorLayout>& tensors) {
-  std::string text;
-  for (const TensorLayout& tensor : tensors) {
-    text += (text.empty() ? "" : " ") + to_string(tensor);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<MeasuredCall> calls_of(const CsvTable& table, Times times) {
@@ -402,8 +374,8 @@ std::string to_csv(const std::vector<MeasuredCall>& calls) {
         "{},{},{},{},{},{},{},{},{},{}", et_schema::csv_cell(name), call.median_ns / kNsPerMs,
         call.spread_ns / kNsPerMs, call.n, et_schema::csv_cell(call.device),
         call.threads > 0 ? fmt::format("{}", call.threads) : "", to_string(call.timed),
-        et_schema::csv_cell(call.source), et_schema::csv_cell(tensor_texts(call.call.inputs)),
-        et_schema::csv_cell(tensor_texts(call.call.outputs)));
+        et_schema::csv_cell(call.source), et_schema::csv_cell(to_string(call.call.inputs)),
+        et_schema::csv_cell(to_string(call.call.outputs)));
     for (const auto& [name_of_counter, unused] : counters) {
       const auto found = call.counters.find(name_of_counter);
       out += found == call.counters.end() ? "," : fmt::format(",{}", found->second);

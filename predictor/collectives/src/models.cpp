@@ -16,8 +16,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-
 // Widths, |ln|, of what no row tells. Assumed: no table has several kinds, types or places.
 constexpr double kOtherKind = 0.4;
 constexpr double kOtherDtype = 0.2;
@@ -121,9 +119,9 @@ const Series* find_series(const CollectiveModels& models, const SeriesKey& key, 
   const auto rank = [&key, bytes](const Series& series) {
     const Sizes sizes = sizes_of(series);
     const bool is_near = bytes <= kNear * sizes.most_bytes && bytes * kNear >= sizes.least_bytes;
-    const int by_dtype = series.key.dtype == key.dtype                    ? 2
-                         : series.key.dtype == et_schema::DType::kFloat32 ? 1
-                                                                          : 0;
+    const int by_dtype = series.key.dtype == key.dtype         ? 2
+                         : series.key.dtype == DType::kFloat32 ? 1
+                                                               : 0;
     return (is_near ? 3 : 0) + by_dtype;
   };
   for (const Series& series : models.series) {
@@ -151,7 +149,7 @@ Estimate answer_of(const CollectiveModels& models, const Series& series, double 
   }
   const double common = platform_of(models, series.key.on_device).common.beta_ns_per_byte;
   const double ns_per_byte = common > 0 ? common : kAssumedNsPerByte;
-  const et_schema::CommKind kind = series.key.kind;
+  const CommKind kind = series.key.kind;
   const double more_bytes =
       traffic_of(kind, bytes, ranks).link_bytes - traffic_of(kind, most_bytes, ranks).link_bytes;
   Estimate answer = estimate(series, most_bytes, ranks);
@@ -262,7 +260,7 @@ Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, doub
 }  // namespace
 
 CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows) {
-  using Key = std::tuple<CommKind, bool, int, et_schema::DType>;
+  using Key = std::tuple<CommKind, bool, int, DType>;
   std::map<Key, std::vector<CollectiveRow>> by_key;
   std::map<bool, std::vector<CollectiveRow>> by_place;
   for (const CollectiveRow& row : rows) {

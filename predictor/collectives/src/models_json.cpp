@@ -6,28 +6,15 @@ namespace understudy::predictor {
 
 using et_schema::AtLeast;
 using et_schema::JsonField;
-using et_schema::kFinite;
 using et_schema::kNotNegative;
 using et_schema::kPositive;
 using et_schema::SameAs;
-
-void members(auto& json, SameAs<BandwidthSigmoid> auto& sigmoid) {
-  json("start_log2", sigmoid.start_log2, kFinite);
-  json("saturation_log2", sigmoid.saturation_log2, kFinite);
-  json("max_gb_per_s", sigmoid.max_gb_per_s, kPositive);
-  json("overhead_us", sigmoid.overhead_us, kNotNegative);
-  json("l", sigmoid.l, kFinite);
-  json("x0", sigmoid.x0, kFinite);
-  json("k", sigmoid.k, kFinite);
-  json("b", sigmoid.b, kFinite);
-}
 
 void members(auto& json, SameAs<SizeCurve> auto& curve) {
   json("ranks", curve.ranks, AtLeast{2});
   json("ln_bytes", curve.ln_bytes, kNotNegative);
   json("efficiency", curve.efficiency, kPositive);
   json("spread", curve.spread, kNotNegative);
-  json("sigmoid", curve.sigmoid);
 }
 
 static void check_record(const JsonField& field, SizeCurve& curve) {
@@ -41,9 +28,6 @@ static void check_record(const JsonField& field, SizeCurve& curve) {
     if (!(curve.ln_bytes[i] > curve.ln_bytes[i - 1])) {
       field.at("ln_bytes").fail("sizes in ascending order");
     }
-  }
-  if (curve.sigmoid) {
-    curve.sigmoid->adds_overhead = false;
   }
 }
 
@@ -59,7 +43,6 @@ void members(auto& json, SameAs<Series> auto& series) {
   json("size_step", series.size_step, kNotNegative);
   json("end_step", series.end_step, kNotNegative);
   json("rank_step", series.rank_step, kNotNegative);
-  json("sigmoid_beyond", series.sigmoid_beyond);
   json("left_out", series.left_out);
   json("curves", series.curves);
 }

@@ -42,7 +42,7 @@ bool is_wrong(const JsonField& result) {
 }
 
 /// The kind by the command line, else by the experiment's own name, else by the file's.
-std::optional<et_schema::CommKind> kind_of_json(const JsonField& root, const std::string& file) {
+std::optional<CommKind> kind_of_json(const JsonField& root, const std::string& file) {
   std::vector<std::string> names;
   if (const auto arguments = root.find("args")) {
     names = arguments->as_texts();
@@ -126,9 +126,9 @@ std::optional<CollectiveRow> row_of(const JsonField& result, ReadCollectives& re
 
 void add_receives(ReadCollectives& read) {
   for (std::size_t i = 0, sends = read.rows.size(); i < sends; ++i) {
-    if (read.rows[i].kind == et_schema::CommKind::kSend) {
+    if (read.rows[i].kind == CommKind::kSend) {
       CollectiveRow received = read.rows[i];
-      received.kind = et_schema::CommKind::kRecv;
+      received.kind = CommKind::kRecv;
       read.rows.push_back(std::move(received));
     }
   }

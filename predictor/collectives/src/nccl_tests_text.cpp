@@ -15,9 +15,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-using et_schema::DType;
-
 constexpr std::string_view kProgramEnd = "_perf";
 
 std::vector<std::string_view> words_of(std::string_view line) {

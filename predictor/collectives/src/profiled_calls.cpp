@@ -17,7 +17,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
 using et_schema::KinetoComm;
 using et_schema::KinetoEvent;
 

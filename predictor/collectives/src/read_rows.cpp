@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -18,28 +18,7 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-using et_schema::DType;
 using et_schema::JsonField;
-
-template <typename Value>
-using Names = std::pair<std::string_view, Value>;
-
-constexpr std::array kTypes = {
-    Names<DType>{"float", DType::kFloat32},     Names<DType>{"double", DType::kFloat64},
-    Names<DType>{"half", DType::kFloat16},      Names<DType>{"fp16", DType::kFloat16},
-    Names<DType>{"bf16", DType::kBFloat16},     Names<DType>{"f8e4m3", DType::kFloat8E4M3Fn},
-    Names<DType>{"f8e5m2", DType::kFloat8E5M2}, Names<DType>{"int", DType::kInt32},
-    Names<DType>{"long", DType::kInt64},        Names<DType>{"char", DType::kInt8},
-    Names<DType>{"byte", DType::kUInt8},        Names<DType>{"bool", DType::kBool}};
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
-}
 
 std::int64_t multiplied(const JsonField& field, std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
@@ -228,15 +207,13 @@ void refuse_rows(const std::string& file, std::string field, std::string expecte
 }
 
 std::optional<CommKind> kind_of_tool_name(std::string_view name) {
-  std::string letters = lower(name);
-  std::erase_if(letters, [](char c) { return c < 'a' || c > 'z'; });
+  std::string letters;
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    letters +=
+        std::isalpha(letter) != 0 ? std::string(1, static_cast<char>(std::tolower(letter))) : "";
+  }
   return et_schema::kind_of_measured_name(letters);
-}
-
-std::optional<DType> dtype_of_tool_name(std::string_view name) {
-  const std::string text = lower(name);
-  const auto found = std::ranges::find(kTypes, text, &Names<DType>::first);
-  return found == kTypes.end() ? et_schema::dtype_from_string(text) : std::optional(found->second);
 }
 
 std::optional<double> number_of(std::string_view text) {

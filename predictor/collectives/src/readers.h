@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "et_schema/model/comms.h"
-#include "et_schema/model/dtype.h"
+#include "predictor/calls/call.h"
 #include "predictor/collectives/rows.h"
 
 namespace understudy::predictor {
@@ -18,9 +18,7 @@ inline constexpr double kNsPerUs = 1e3;
                               std::string got);
 
 /// "all_reduce", "allreduce", "AllReduce", "_allgather_base", "alltoallv": letters alone count.
-[[nodiscard]] std::optional<et_schema::CommKind> kind_of_tool_name(std::string_view name);
-/// "float", "Float", "half", "bfloat16", "f8e4m3", "Int".
-[[nodiscard]] std::optional<et_schema::DType> dtype_of_tool_name(std::string_view name);
+[[nodiscard]] std::optional<CommKind> kind_of_tool_name(std::string_view name);
 
 /// The whole text as a number.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
@@ -30,7 +28,7 @@ inline constexpr double kNsPerUs = 1e3;
 [[nodiscard]] std::optional<int> ranks_of_bus_factor(double factor);
 
 /// "build/all_reduce_perf": the kind of a program of nccl-tests, where the text names one.
-[[nodiscard]] std::optional<et_schema::CommKind> kind_of_program_name(std::string_view name);
+[[nodiscard]] std::optional<CommKind> kind_of_program_name(std::string_view name);
 
 /// What a rank sends its neighbour another one receives: each message counts as both.
 void add_receives(ReadCollectives& read);

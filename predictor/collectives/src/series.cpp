@@ -4,15 +4,12 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <utility>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/assert.h"
-#include "et_schema/support/statistics.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/fitting/interpolation.h"
 #include "predictor/fitting/least_squares.h"
-#include "readers.h"
 
 namespace understudy::predictor {
 namespace {
@@ -32,7 +29,7 @@ struct AlphaBeta {
   double beta_ns_per_byte = 0;
 };
 
-double time_ns(const AlphaBeta& base, et_schema::CommKind kind, double bytes, int ranks) {
+double time_ns(const AlphaBeta& base, CommKind kind, double bytes, int ranks) {
   // Of no bytes where no latency was found: never 0, since shares of it are taken.
   constexpr double kLeastNs = 1e-6;
   const Traffic traffic = traffic_of(kind, bytes, ranks);
@@ -72,7 +69,7 @@ std::map<int, Sweep> sweeps_of(const std::vector<CollectiveRow>& rows) {
   return sweeps;
 }
 
-AlphaBeta fit_base(et_schema::CommKind kind, const std::map<int, Sweep>& sweeps) {
+AlphaBeta fit_base(CommKind kind, const std::map<int, Sweep>& sweeps) {
   DesignMatrix design;
   std::vector<double> times;
   for (const auto& [ranks, sweep] : sweeps) {
@@ -86,29 +83,7 @@ AlphaBeta fit_base(et_schema::CommKind kind, const std::map<int, Sweep>& sweeps)
   return {fitted[0], fitted[1]};
 }
 
-std::optional<BandwidthSigmoid> sigmoid_of(et_schema::CommKind kind, int ranks,
-                                           const Sweep& sweep) {
-  constexpr double kSmallestBytes = 4096;
-  std::vector<SizeTime> points;
-  for (const Point& point : sweep) {
-    if (point.bytes > 0) {
-      points.push_back({point.bytes, point.ns / kNsPerUs});
-    }
-  }
-  if (points.empty()) {
-    return std::nullopt;
-  }
-  const Regions regions =
-      points.front().bytes <= kSmallestBytes ? Regions::kPublished : Regions::kNone;
-  std::optional<BandwidthSigmoid> sigmoid =
-      fit_sigmoid(points, et_schema::value_of(et_schema::traits(kind).bus, ranks), regions);
-  if (sigmoid) {
-    sigmoid->adds_overhead = false;
-  }
-  return sigmoid;
-}
-
-SizeCurve curve_of(et_schema::CommKind kind, int ranks, const Sweep& sweep, const AlphaBeta& base) {
+SizeCurve curve_of(CommKind kind, int ranks, const Sweep& sweep, const AlphaBeta& base) {
   SizeCurve curve;
   curve.ranks = ranks;
   for (const Point& point : sweep) {
@@ -116,7 +91,6 @@ SizeCurve curve_of(et_schema::CommKind kind, int ranks, const Sweep& sweep, cons
     curve.efficiency.push_back(time_ns(base, kind, point.bytes, ranks) / point.ns);
     curve.spread.push_back(point.spread);
   }
-  curve.sigmoid = sigmoid_of(kind, ranks, sweep);
   return curve;
 }
 
@@ -126,7 +100,7 @@ struct LeftOut {
   std::vector<double> predicted, measured;
 };
 
-void leave_out_sizes(et_schema::CommKind kind, const SizeCurve& curve, const Sweep& sweep,
+void leave_out_sizes(CommKind kind, const SizeCurve& curve, const Sweep& sweep,
                      const AlphaBeta& base, LeftOut& out) {
   for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
     const Place place =
@@ -139,20 +113,10 @@ void leave_out_sizes(et_schema::CommKind kind, const SizeCurve& curve, const Swe
   }
 }
 
-/// The time at `bytes` by the sigmoid's slope from the end that the curve knows.
-double sigmoid_from(const BandwidthSigmoid& sigmoid, const Point& end, double bytes,
-                    double factor) {
-  return end.ns * sigmoid_us(sigmoid, bytes, factor) / sigmoid_us(sigmoid, end.bytes, factor);
-}
-
-/// |ln error| per sqrt(ln size) of both ways to go beyond a curve's ends.
-struct EndScores {
-  std::vector<double> alpha_beta, sigmoid;
-};
-
-/// Leaves the two sizes of one end out and predicts them from the rest.
-void leave_out_end(et_schema::CommKind kind, int ranks, const Sweep& sweep, bool at_top,
-                   EndScores& scores) {
+/// Leaves the two sizes of one end out and predicts them from the rest: |ln error| per
+/// sqrt(ln size).
+void leave_out_end(CommKind kind, int ranks, const Sweep& sweep, bool at_top,
+                   std::vector<double>& scores) {
   constexpr std::ptrdiff_t kLeftOut = 2;
   constexpr std::size_t kLeast = 5;
   if (sweep.size() < kLeast) {
@@ -161,18 +125,13 @@ void leave_out_end(et_schema::CommKind kind, int ranks, const Sweep& sweep, bool
   const Sweep kept = at_top ? Sweep(sweep.begin(), sweep.end() - kLeftOut)
                             : Sweep(sweep.begin() + kLeftOut, sweep.end());
   const AlphaBeta base = fit_base(kind, {{ranks, kept}});
-  const std::optional<BandwidthSigmoid> sigmoid = sigmoid_of(kind, ranks, kept);
-  const double factor = et_schema::value_of(et_schema::traits(kind).bus, ranks);
   const Point& end = at_top ? kept.back() : kept.front();
   const double share = time_ns(base, kind, end.bytes, ranks) / end.ns;
   for (std::ptrdiff_t i = 0; i < kLeftOut; ++i) {
     const Point& point = at_top ? *(sweep.end() - 1 - i) : *(sweep.begin() + i);
     const double distance = std::sqrt(std::abs(ln_size(point.bytes) - ln_size(end.bytes)));
-    const auto score = [&](double ns) { return std::abs(std::log(ns / point.ns)) / distance; };
-    const double alpha_beta = score(time_ns(base, kind, point.bytes, ranks) / share);
-    scores.alpha_beta.push_back(alpha_beta);
-    scores.sigmoid.push_back(sigmoid ? score(sigmoid_from(*sigmoid, end, point.bytes, factor))
-                                     : alpha_beta);
+    const double ns = time_ns(base, kind, point.bytes, ranks) / share;
+    scores.push_back(std::abs(std::log(ns / point.ns)) / distance);
   }
 }
 
@@ -207,15 +166,6 @@ CurveAnswer answer(const Series& series, const SizeCurve& curve, double bytes) {
   const double step = answer.is_beyond ? kBeyond * series.end_step : series.size_step;
   const double spread = curve.spread[place.below];
   answer.width = std::hypot(step * walk_deviation(place), spread, kLeastWidth);
-  if (answer.is_beyond && series.sigmoid_beyond && curve.sigmoid) {
-    const AlphaBeta base{series.alpha_ns, series.beta_ns_per_byte};
-    const double end_bytes = std::exp(curve.ln_bytes[place.below]);
-    const et_schema::CommKind kind = series.key.kind;
-    const Point end{end_bytes, time_ns(base, kind, end_bytes, curve.ranks) / answer.efficiency, 0};
-    const double factor = et_schema::value_of(et_schema::traits(kind).bus, curve.ranks);
-    const double ns = sigmoid_from(*curve.sigmoid, end, std::max(bytes, 1.0), factor);
-    answer.efficiency = time_ns(base, kind, bytes, curve.ranks) / ns;
-  }
   return answer;
 }
 
@@ -230,7 +180,7 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
   series.alpha_ns = base.alpha_ns;
   series.beta_ns_per_byte = base.beta_ns_per_byte;
   LeftOut left_out;
-  EndScores ends;
+  std::vector<double> ends;
   for (const auto& [ranks, sweep] : sweeps) {
     series.curves.push_back(curve_of(key.kind, ranks, sweep, base));
     leave_out_sizes(key.kind, series.curves.back(), sweep, base, left_out);
@@ -240,10 +190,8 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
   series.left_out = summarize_errors(left_out.predicted, left_out.measured);
   series.size_step = left_out.scores.empty() ? kAssumedSizeStep
                                              : conformal_quantile(left_out.scores, kIntervalShare);
-  series.sigmoid_beyond = et_schema::mean(ends.sigmoid) < et_schema::mean(ends.alpha_beta);
-  const std::vector<double>& chosen = series.sigmoid_beyond ? ends.sigmoid : ends.alpha_beta;
-  series.end_step = chosen.empty() ? std::max(kAssumedSizeStep, series.size_step)
-                                   : conformal_quantile(chosen, kIntervalShare);
+  series.end_step = ends.empty() ? std::max(kAssumedSizeStep, series.size_step)
+                                 : conformal_quantile(ends, kIntervalShare);
   const std::vector<double> ranks = rank_scores(series.curves);
   series.rank_step = ranks.empty() ? kAssumedRankStep : conformal_quantile(ranks, kIntervalShare);
   return series;
@@ -271,11 +219,10 @@ Estimate estimate(const Series& series, double bytes, int ranks) {
   const double width = std::hypot(at.width, rank_width);
   const AlphaBeta base{series.alpha_ns, series.beta_ns_per_byte};
   const double ns = time_ns(base, series.key.kind, bytes, ranks) / at.efficiency;
-  const char* beyond = series.sigmoid_beyond ? "sigmoid" : "alpha_beta";
   return {.ns = ns,
           .low_ns = is_least ? 0 : ns * std::exp(-width),
           .high_ns = ns * std::exp(width),
-          .model = at.is_beyond ? beyond : "alpha_beta+residual",
+          .model = at.is_beyond ? "alpha_beta" : "alpha_beta+residual",
           .extrapolated = is_least || at.is_beyond || place.outside > 0};
 }
 

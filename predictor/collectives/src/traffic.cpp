@@ -12,7 +12,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
 using Pattern = et_schema::CommPattern;
 
 constexpr std::size_t kPatterns = static_cast<std::size_t>(Pattern::kNothing) + 1;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "et_schema/support/error.h"
-#include "predictor/embedding/published.h"
 #include "predictor/fitting/errors_json.h"
 #include "predictor/fitting/least_squares.h"
 
@@ -17,13 +16,16 @@ namespace {
 constexpr std::size_t kFolds = 5;
 constexpr double kHeld = 0.9;
 
-double hits_by_reuse(const EmbeddingTable& table, double lookups, double cached_rows) {
-  const ReuseShares shares =
-      table.reuse ? *table.reuse : uniform_shares(lookups, static_cast<double>(table.rows));
+double hits_of(const EmbeddingTable& table, double batch, double cache_bytes) {
+  const double lookups = batch * table.pooling;
+  if (table_bytes(table) <= cache_bytes) {
+    return lookups;
+  }
+  const ReuseShares shares = shares_of(table, batch);
   // Not more rows than the table has: of fewer, each is met more often.
   const double met = std::min(lookups / mean_reuse(shares), static_cast<double>(table.rows));
   const double times = met > 0 ? lookups / (met * mean_reuse(shares)) : 1;
-  double left = cached_rows;
+  double left = cache_bytes / table_bytes(table) * static_cast<double>(table.rows);
   double hits = 0;
   for (std::size_t bin = kReuseBins; bin-- > 0 && left > 0;) {
     const double kept = std::min(left, met * shares[bin]);
@@ -33,30 +35,12 @@ double hits_by_reuse(const EmbeddingTable& table, double lookups, double cached_
   return std::min(hits, lookups);
 }
 
-double hits_of(const EmbeddingTable& table, double batch, CacheModel cache, double cache_bytes) {
-  const double lookups = batch * table.pooling;
-  if (table_bytes(table) <= cache_bytes) {
-    return lookups;
-  }
-  const double cached_rows = cache_bytes / table_bytes(table) * static_cast<double>(table.rows);
-  switch (cache) {
-    case CacheModel::kWholeTable:
-      return 0;
-    case CacheModel::kUniform:
-      return lookups * std::clamp(published_hit_rate(table, batch, cached_rows), 0.0, 1.0);
-    case CacheModel::kReuse:
-      break;
-  }
-  return hits_by_reuse(table, lookups, cached_rows);
-}
-
 using Calls = std::vector<const EmbeddingRow*>;
 
-std::vector<double> terms_of_call(const EmbeddingRow& row, CacheModel cache, double cache_bytes) {
+std::vector<double> terms_of_call(const EmbeddingRow& row, double cache_bytes) {
   EmbeddingTerms sum{};
   for (const EmbeddingTable& table : row.call.tables) {
-    const EmbeddingTerms terms =
-        terms_of(table, static_cast<double>(row.call.batch), cache, cache_bytes);
+    const EmbeddingTerms terms = terms_of(table, static_cast<double>(row.call.batch), cache_bytes);
     for (std::size_t i = 0; i < kEmbeddingTerms; ++i) {
       sum[i] += terms[i];
     }
@@ -115,7 +99,7 @@ struct Fitted {
 };
 
 /// With the cache size that fits best.
-Fitted fit_calls(const Calls& calls, CacheModel cache) {
+Fitted fit_calls(const Calls& calls) {
   constexpr int kSmallest = 15;  // 32 KiB, a core's first cache
   constexpr int kLargest = 30;   // 1 GiB, more than any has
   std::vector<double> times;
@@ -128,7 +112,7 @@ Fitted fit_calls(const Calls& calls, CacheModel cache) {
     const double cache_bytes = std::exp2(log2_bytes);
     DesignMatrix design;
     for (const EmbeddingRow* call : calls) {
-      design.push_back(terms_of_call(*call, cache, cache_bytes));
+      design.push_back(terms_of_call(*call, cache_bytes));
     }
     std::vector<double> ns = trimmed_fit(design, times);
     const double score = mean_score(design, times, ns);
@@ -141,7 +125,7 @@ Fitted fit_calls(const Calls& calls, CacheModel cache) {
 }
 
 /// Predicts each fifth from the others; every fifth row, so that sweeps are spread over the folds.
-void leave_out(const Calls& calls, CacheModel cache, EmbeddingFit& fit) {
+void leave_out(const Calls& calls, EmbeddingFit& fit) {
   std::vector<double> predicted;
   std::vector<double> measured;
   std::vector<double> scores;
@@ -152,9 +136,9 @@ void leave_out(const Calls& calls, CacheModel cache, EmbeddingFit& fit) {
         kept.push_back(calls[i]);
       }
     }
-    const Fitted fitted = fit_calls(kept, cache);
+    const Fitted fitted = fit_calls(kept);
     for (std::size_t i = fold; i < calls.size(); i += kFolds) {
-      predicted.push_back(dot(terms_of_call(*calls[i], cache, fitted.cache_bytes), fitted.ns));
+      predicted.push_back(dot(terms_of_call(*calls[i], fitted.cache_bytes), fitted.ns));
       measured.push_back(calls[i]->median_ns);
       scores.push_back(std::abs(std::log(predicted.back() / measured.back())));
     }
@@ -163,8 +147,7 @@ void leave_out(const Calls& calls, CacheModel cache, EmbeddingFit& fit) {
   fit.width = conformal_quantile(scores, kHeld);
 }
 
-EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction direction,
-                           CacheModel cache) {
+EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction direction) {
   Calls calls;
   for (const EmbeddingRow& row : rows) {
     if (row.call.direction == direction) {
@@ -179,82 +162,64 @@ EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction dire
                                 .got = std::to_string(calls.size()),
                                 .hint = "give more rows (docs/formats.md, \"Embedding rows\")"});
   }
-  const Fitted fitted = fit_calls(calls, cache);
+  const Fitted fitted = fit_calls(calls);
   EmbeddingFit fit;
   std::ranges::copy(fitted.ns, fit.ns.begin());
   fit.cache_bytes = fitted.cache_bytes;
-  leave_out(calls, cache, fit);
+  leave_out(calls, fit);
   return fit;
 }
 
 }  // namespace
 
-std::string_view to_string(CacheModel model) {
-  switch (model) {
-    case CacheModel::kWholeTable:
-      return "whole_table";
-    case CacheModel::kUniform:
-      return "uniform";
-    case CacheModel::kReuse:
-      break;
-  }
-  return "reuse";
-}
-
-EmbeddingTerms terms_of(const EmbeddingTable& table, double batch, CacheModel cache,
-                        double cache_bytes) {
+EmbeddingTerms terms_of(const EmbeddingTable& table, double batch, double cache_bytes) {
   const double lookups = batch * table.pooling;
   const double row_bytes = table_bytes(table) / static_cast<double>(table.rows);
-  const double misses = lookups - hits_of(table, batch, cache, cache_bytes);
+  const double misses = lookups - hits_of(table, batch, cache_bytes);
   return {0, 1, batch, lookups, lookups * row_bytes, misses, misses * row_bytes};
 }
 
-EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows, CacheModel cache) {
+EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows) {
   EmbeddingModel model;
-  model.cache = cache;
-  model.forward = fit_direction(rows, Direction::kForward, cache);
-  model.backward = fit_direction(rows, Direction::kBackward, cache);
+  model.forward = fit_direction(rows, Direction::kForward);
+  model.backward = fit_direction(rows, Direction::kBackward);
   for (const EmbeddingRow& row : rows) {
     model.most_load_ns = std::max(model.most_load_ns, row.median_ns);
   }
   return model;
 }
 
-double FittedEmbeddingCosts::load(const EmbeddingTable& table, double batch,
-                                  Direction direction) const {
-  const EmbeddingFit& fit = direction == Direction::kForward ? model_.forward : model_.backward;
-  const EmbeddingTerms terms = terms_of(table, batch, model_.cache, fit.cache_bytes);
-  double ns = 0;
-  for (std::size_t i = 1; i < kEmbeddingTerms; ++i) {
-    ns += fit.ns[i] * terms[i];
-  }
-  return ns;
-}
-
-Estimate FittedEmbeddingCosts::time(double load, Direction direction) const {
-  if (!(load > 0)) {
-    return {};
-  }
-  const EmbeddingFit& fit = direction == Direction::kForward ? model_.forward : model_.backward;
-  const double ns = fit.ns[0] + load;
-  const bool is_beyond = load > model_.most_load_ns;
-  constexpr double kBeyond = 1.5;
-  const double width = fit.width * (is_beyond ? kBeyond : 1);
-  return {.ns = ns,
-          .low_ns = ns * std::exp(-width),
-          .high_ns = ns * std::exp(width),
-          .model = "embedding by " + std::string(to_string(model_.cache)),
-          .extrapolated = is_beyond};
+EmbeddingCosts embedding_costs(const EmbeddingModel& model) {
+  const auto load = [model](const EmbeddingTable& table, double batch, Direction direction) {
+    const EmbeddingFit& fit = direction == Direction::kForward ? model.forward : model.backward;
+    const EmbeddingTerms terms = terms_of(table, batch, fit.cache_bytes);
+    double ns = 0;
+    for (std::size_t i = 1; i < kEmbeddingTerms; ++i) {
+      ns += fit.ns[i] * terms[i];
+    }
+    return ns;
+  };
+  const auto time = [model](double load, Direction direction) -> Estimate {
+    if (!(load > 0)) {
+      return {};
+    }
+    const EmbeddingFit& fit = direction == Direction::kForward ? model.forward : model.backward;
+    const double ns = fit.ns[0] + load;
+    const bool is_beyond = load > model.most_load_ns;
+    constexpr double kBeyond = 1.5;
+    const double width = fit.width * (is_beyond ? kBeyond : 1);
+    return {.ns = ns,
+            .low_ns = ns * std::exp(-width),
+            .high_ns = ns * std::exp(width),
+            .model = "embedding by reuse",
+            .extrapolated = is_beyond};
+  };
+  return {load, time};
 }
 
 using et_schema::JsonField;
 using et_schema::kNotNegative;
 using et_schema::SameAs;
-
-static std::optional<CacheModel> cache_model_from_string(std::string_view name) {
-  return et_schema::value_named(
-      name, {CacheModel::kWholeTable, CacheModel::kUniform, CacheModel::kReuse});
-}
 
 void members(auto& json, SameAs<EmbeddingFit> auto& fit) {
   constexpr std::array<const char*, kEmbeddingTerms> kTerms = {
@@ -276,8 +241,6 @@ static void check_record(const JsonField& field, EmbeddingFit& fit) {
 }
 
 void members(auto& json, SameAs<EmbeddingModel> auto& model) {
-  json("cache", model.cache,
-       et_schema::Names{cache_model_from_string, "whole_table, uniform or reuse"});
   json("forward", model.forward);
   json("backward", model.backward);
   json("most_load_ns", model.most_load_ns, kNotNegative);

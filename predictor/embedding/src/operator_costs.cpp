@@ -1,15 +1,13 @@
-#include "predictor/embedding/operator_costs.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "predictor/embedding/costs.h"
+
 namespace understudy::predictor {
 namespace {
-
-using et_schema::DType;
 
 constexpr const char* kForward = "aten::_embedding_bag";
 constexpr const char* kGradient = "aten::_embedding_bag_backward";
@@ -82,7 +80,7 @@ std::vector<OperatorCall> calls_of(const EmbeddingTable& table, double batch, Di
 
 }  // namespace
 
-bool OperatorEmbeddingCosts::are_known(const OperatorModels& models, const DeviceKey& device) {
+bool has_embedding_calls(const OperatorModels& models, const DeviceKey& device) {
   const auto found = models.devices().find(device);
   if (found == models.devices().end()) {
     return false;
@@ -96,42 +94,39 @@ bool OperatorEmbeddingCosts::are_known(const OperatorModels& models, const Devic
   return has(kForward) && (has(kSparseGradient) || has(kGradient));
 }
 
-OperatorEmbeddingCosts::OperatorEmbeddingCosts(const OperatorModels& models, DeviceKey device)
-    : models_(models), device_(std::move(device)) {
-  // Of a usual table: tables of one step err together.
-  const EmbeddingTable usual{.rows = 100'000, .dim = 64, .pooling = 10};
-  constexpr double kBatch = 2048;
-  for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
-    double ns = 0;
-    double high_ns = 0;
-    for (const OperatorCall& call : calls_of(usual, kBatch, direction)) {
-      const Prediction prediction = models_.predict(call, device_);
-      ns += prediction.ns;
-      high_ns += prediction.high_ns;
+EmbeddingCosts operator_embedding_costs(const OperatorModels& models, DeviceKey device) {
+  const auto predict = [&models, device = std::move(device)](const EmbeddingTable& table,
+                                                             double batch, Direction direction) {
+    Estimate sum;
+    for (const OperatorCall& call : calls_of(table, batch, direction)) {
+      const Prediction prediction = models.predict(call, device);
+      sum.ns += prediction.ns;
+      sum.high_ns += prediction.high_ns;
     }
-    width_[direction == Direction::kForward ? 0 : 1] = std::log(high_ns / ns);
-  }
-}
-
-double OperatorEmbeddingCosts::load(const EmbeddingTable& table, double batch,
-                                    Direction direction) const {
-  double ns = 0;
-  for (const OperatorCall& call : calls_of(table, batch, direction)) {
-    ns += models_.predict(call, device_).ns;
-  }
-  return ns;
-}
-
-Estimate OperatorEmbeddingCosts::time(double load, Direction direction) const {
-  if (!(load > 0)) {
-    return {};
-  }
-  const double width = width_[direction == Direction::kForward ? 0 : 1];
-  return {.ns = load,
-          .low_ns = load * std::exp(-width),
-          .high_ns = load * std::exp(width),
-          .model = "operators, a call a table",
-          .extrapolated = true};
+    return sum;
+  };
+  // Of a usual table: tables of one step err together.
+  const auto width_of = [&predict](Direction direction) {
+    constexpr double kBatch = 2048;
+    const Estimate usual = predict({.rows = 100'000, .dim = 64, .pooling = 10}, kBatch, direction);
+    return std::log(usual.high_ns / usual.ns);
+  };
+  const double forward = width_of(Direction::kForward);
+  const double backward = width_of(Direction::kBackward);
+  return {[predict](const EmbeddingTable& table, double batch, Direction direction) {
+            return predict(table, batch, direction).ns;
+          },
+          [forward, backward](double load, Direction direction) -> Estimate {
+            if (!(load > 0)) {
+              return {};
+            }
+            const double width = direction == Direction::kForward ? forward : backward;
+            return {.ns = load,
+                    .low_ns = load * std::exp(-width),
+                    .high_ns = load * std::exp(width),
+                    .model = "operators, a call a table",
+                    .extrapolated = true};
+          }};
 }
 
 }  // namespace understudy::predictor

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "predictor/embedding/balance.h"
+#include "balance.h"
 
 namespace understudy::predictor {
 
@@ -69,8 +69,8 @@ StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs) 
     backward = std::max(backward, rank.backward);
   }
   StepTime time;
-  time.forward = costs.embedding->time(forward, Direction::kForward);
-  time.backward = costs.embedding->time(backward, Direction::kBackward);
+  time.forward = costs.embedding.time(forward, Direction::kForward);
+  time.backward = costs.embedding.time(backward, Direction::kBackward);
   if (ranks.size() > 1) {
     const auto count = static_cast<int>(ranks.size());
     time.all_to_all = costs.all_to_all(link_bytes(ranks, &RankLoad::output_bytes), count);
@@ -86,14 +86,14 @@ void evaluate(Plan& plan, const ShardTask& task, int ranks, double memory_bytes,
   plan.ranks.assign(static_cast<std::size_t>(ranks), {});
   for (std::size_t i = 0; i < plan.shards.size(); ++i) {
     add(plan.ranks[static_cast<std::size_t>(plan.rank_of[i])],
-        load_of(task, plan.shards[i], ranks, *costs.embedding), 1);
+        load_of(task, plan.shards[i], ranks, costs.embedding), 1);
   }
   plan.fits = std::ranges::all_of(plan.ranks,
                                   [&](const RankLoad& rank) { return rank.bytes <= memory_bytes; });
   plan.rank_times.clear();
   for (const RankLoad& rank : plan.ranks) {
-    plan.rank_times.push_back({costs.embedding->time(rank.forward, Direction::kForward),
-                               costs.embedding->time(rank.backward, Direction::kBackward)});
+    plan.rank_times.push_back({costs.embedding.time(rank.forward, Direction::kForward),
+                               costs.embedding.time(rank.backward, Direction::kBackward)});
   }
   plan.time = step_time(plan.ranks, costs);
 }

@@ -1,7 +1,7 @@
-#include "predictor/embedding/published.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "predictor/embedding/costs.h"
 
 namespace understudy::predictor {
 namespace {
@@ -23,8 +23,21 @@ double row_bytes(const EmbeddingTable& table) {
 
 }  // namespace
 
+double sigmoid_us(const BandwidthSigmoid& sigmoid, double bytes) {
+  constexpr double kBytesPerUsPerGbPerS = 1e3;
+  const double x = std::log2(bytes);
+  if (x <= sigmoid.start_log2) {
+    return sigmoid.overhead_us;
+  }
+  if (x > sigmoid.saturation_log2) {
+    return bytes / sigmoid.max_gb_per_s / kBytesPerUsPerGbPerS + sigmoid.overhead_us;
+  }
+  const double log10_bw = sigmoid.l / (1 + std::exp(-sigmoid.k * (x - sigmoid.x0))) + sigmoid.b;
+  return bytes / std::pow(10, log10_bw) / kBytesPerUsPerGbPerS;
+}
+
 PublishedCard published_v100() {
-  return {15441.5, 817.0, {16, 30, 816.95, 4.833, 1.9472, 19.8170, .5556, .9552, true}};
+  return {15441.5, 817.0, {16, 30, 816.95, 4.833, 1.9472, 19.8170, .5556, .9552}};
 }
 
 double published_forward_bytes(const EmbeddingTable& table, double batch) {
@@ -37,48 +50,33 @@ double published_backward_bytes(const EmbeddingTable& table, double batch) {
                   (2 * table.pooling + 1) * row_bytes(table));
 }
 
-double published_hit_rate(const EmbeddingTable& table, double batch, double cached_rows) {
-  const double lookups = batch * table.pooling;
-  if (!(lookups > 0)) {
-    return 0;
-  }
-  const auto rows = static_cast<double>(table.rows);
-  const double cached = std::min({cached_rows, rows, lookups});
-  // Of each row the probability that no lookup meets it.
-  const double unmet = std::exp(lookups * std::log1p(-1 / rows));
-  const double met = rows > 1 ? rows * (1 - unmet) : 1;
-  return met > cached ? 1 - (cached + (lookups - cached) * (rows - cached) / rows) / lookups
-                      : 1 - met / lookups;
-}
-
-double PublishedEmbeddingCosts::load(const EmbeddingTable& table, double batch,
-                                     Direction direction) const {
-  if (direction == Direction::kForward) {
-    return published_forward_bytes(table, batch);
-  }
-  // Arithmetic as the bytes that take as long, where it takes longer.
-  const double flops = batch * table.pooling * static_cast<double>(table.dim);
-  return std::max(published_backward_bytes(table, batch),
-                  flops / card_.peak_gflops * card_.dram_gb_per_s);
-}
-
-Estimate PublishedEmbeddingCosts::time(double load, Direction direction) const {
-  if (!(load > 0)) {
-    return {};
-  }
-  // Published for lookups of FBGEMM on a V100 by these formulas: 43 % mean error over all tables.
-  constexpr double kNsPerUs = 1e3;
-  constexpr double kLow = 0.6;
-  constexpr double kHigh = 1.8;
-  const double ns = sigmoid_us(card_.dram, load, 1) * kNsPerUs;
-  const char* model =
-      direction == Direction::kForward ? "published forward formula" : "published backward formula";
-  return {.ns = ns,
-          .low_ns = kLow * ns,
-          .high_ns = kHigh * ns,
-          .model = model,
-          .extrapolated = true,
-          .modelled = true};
+EmbeddingCosts published_embedding_costs(const PublishedCard& card) {
+  const auto load = [card](const EmbeddingTable& table, double batch, Direction direction) {
+    if (direction == Direction::kForward) {
+      return published_forward_bytes(table, batch);
+    }
+    // Arithmetic as the bytes that take as long, where it takes longer.
+    const double flops = batch * table.pooling * static_cast<double>(table.dim);
+    return std::max(published_backward_bytes(table, batch),
+                    flops / card.peak_gflops * card.dram_gb_per_s);
+  };
+  const auto time = [card](double load, Direction direction) -> Estimate {
+    if (!(load > 0)) {
+      return {};
+    }
+    // Published for lookups of FBGEMM on a V100 by these formulas: 43 % mean error over all tables.
+    constexpr double kNsPerUs = 1e3;
+    constexpr double kLow = 0.6;
+    constexpr double kHigh = 1.8;
+    const double ns = sigmoid_us(card.dram, load) * kNsPerUs;
+    return {.ns = ns,
+            .low_ns = kLow * ns,
+            .high_ns = kHigh * ns,
+            .model = direction == Direction::kForward ? "published forward formula"
+                                                      : "published backward formula",
+            .extrapolated = true};
+  };
+  return {load, time};
 }
 
 }  // namespace understudy::predictor

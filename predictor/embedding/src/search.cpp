@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "balance.h"
 #include "et_schema/support/error.h"
-#include "predictor/embedding/balance.h"
 
 namespace understudy::predictor {
 namespace {
@@ -102,7 +102,7 @@ std::vector<std::vector<int>> starts_of(const std::vector<ShardLoad>& loads, int
 std::optional<Plan> best_plan(const ShardTask& task, const std::vector<Shard>& shards, int ranks,
                               double memory_bytes, const ShardCosts& costs,
                               const std::vector<Plan>& plans, const SearchOptions& options) {
-  const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, *costs.embedding);
+  const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, costs.embedding);
   const auto all = starts_of(loads, ranks, memory_bytes, costs, plans, shards);
   if (all.empty()) {
     return std::nullopt;
@@ -110,12 +110,10 @@ std::optional<Plan> best_plan(const ShardTask& task, const std::vector<Shard>& s
   Plan plan{.name = "search", .shards = shards};
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    Balance balance(loads, all[i], ranks, memory_bytes, costs);
-    while (balance.improve()) {
-    }
-    if (balance.ns() < least) {
-      least = balance.ns();
-      plan.rank_of = balance.rank_of();
+    Balanced balanced = balance(loads, all[i], ranks, memory_bytes, costs);
+    if (balanced.ns < least) {
+      least = balanced.ns;
+      plan.rank_of = std::move(balanced.rank_of);
     }
     if (options.progress) {
       options.progress(i + 1, all.size());
@@ -140,7 +138,7 @@ std::optional<std::vector<Shard>> with_halves(const ShardTask& task, std::vector
 /// The shards with the one of most work cut in two by its columns; nothing where it is too narrow.
 std::optional<std::vector<Shard>> halve_largest(const ShardTask& task, const Plan& plan, int ranks,
                                                 const ShardCosts& costs) {
-  const std::vector<ShardLoad> loads = loads_of(task, plan.shards, ranks, *costs.embedding);
+  const std::vector<ShardLoad> loads = loads_of(task, plan.shards, ranks, costs.embedding);
   const auto largest = std::ranges::max_element(
       loads, {}, [](const ShardLoad& load) { return load.forward + load.backward; });
   return with_halves(task, plan.shards, static_cast<std::size_t>(largest - loads.begin()), false);
@@ -197,7 +195,7 @@ Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const Sh
   const std::vector<Shard> shards = shards_that_fit(task, ranks, memory_bytes);
   std::optional<Plan> plan = best_plan(task, shards, ranks, memory_bytes, costs, starts, options);
   if (!plan) {
-    if (const auto cut = cut_for_room(task, shards, ranks, memory_bytes, *costs.embedding)) {
+    if (const auto cut = cut_for_room(task, shards, ranks, memory_bytes, costs.embedding)) {
       plan = best_plan(task, *cut, ranks, memory_bytes, costs, starts, options);
     }
   }

@@ -12,20 +12,19 @@
 namespace understudy::predictor {
 namespace {
 
+using et_schema::DType;
 using et_schema::JsonField;
 
 /// Only the size matters to a table: one type of each, by which a size is written.
-constexpr std::array<std::pair<std::int64_t, et_schema::DType>, 5> kTypes = {
-    {{1, et_schema::DType::kInt8},
-     {2, et_schema::DType::kFloat16},
-     {4, et_schema::DType::kFloat32},
-     {8, et_schema::DType::kFloat64},
-     {16, et_schema::DType::kComplexFloat64}}};
+constexpr std::array<std::pair<std::int64_t, DType>, 5> kTypes = {{{1, DType::kInt8},
+                                                                   {2, DType::kFloat16},
+                                                                   {4, DType::kFloat32},
+                                                                   {8, DType::kFloat64},
+                                                                   {16, DType::kComplexFloat64}}};
 
 std::string_view type_name(std::int64_t item_bytes) {
   return et_schema::to_string(
-      std::ranges::find(kTypes, item_bytes, &std::pair<std::int64_t, et_schema::DType>::first)
-          ->second);
+      std::ranges::find(kTypes, item_bytes, &std::pair<std::int64_t, DType>::first)->second);
 }
 
 ReuseShares normalized(ReuseShares shares) {

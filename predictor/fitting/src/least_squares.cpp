@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -112,80 +111,6 @@ std::optional<std::vector<double>> solve_with(const NormalEquations& equations,
   return solution;
 }
 
-double sum_of_squares(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += value * value;
-  }
-  return std::isfinite(sum) ? sum : std::numeric_limits<double>::infinity();
-}
-
-/// Where the search is.
-struct Search {
-  std::vector<double> at;
-  std::vector<double> here;  ///< the residuals
-  double cost = 0;
-  double damping = 1e-3;
-};
-
-/// J'J and -J'r by differences.
-std::pair<Matrix, std::vector<double>> derivatives(const Search& search,
-                                                   const Residuals& residuals) {
-  constexpr double kStep = 1e-6;
-  const std::size_t n = search.at.size();
-  Matrix slopes;
-  for (std::size_t i = 0; i < n; ++i) {
-    std::vector<double> moved = search.at;
-    const double step = kStep * std::max(1.0, std::abs(search.at[i]));
-    moved[i] += step;
-    slopes.push_back(residuals(moved));
-    for (std::size_t r = 0; r < search.here.size(); ++r) {
-      slopes[i][r] = (slopes[i][r] - search.here[r]) / step;
-    }
-  }
-  Matrix gram(n, std::vector<double>(n));
-  std::vector<double> right(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t r = 0; r < search.here.size(); ++r) {
-      right[i] -= slopes[i][r] * search.here[r];
-      for (std::size_t j = 0; j < n; ++j) {
-        gram[i][j] += slopes[i][r] * slopes[j][r];
-      }
-    }
-  }
-  return {std::move(gram), std::move(right)};
-}
-
-/// Goes to a better place; false where there is none.
-bool step(Search& search, const Residuals& residuals) {
-  constexpr double kLeastCurvature = 1e-6;
-  constexpr double kGiveUp = 1e12;
-  constexpr double kMoreDamping = 4;
-  constexpr double kLessDamping = 3;
-  const auto [gram, right] = derivatives(search, residuals);
-  for (; search.damping < kGiveUp; search.damping *= kMoreDamping) {
-    Matrix damped = gram;
-    for (std::size_t i = 0; i < damped.size(); ++i) {
-      damped[i][i] += search.damping * std::max(gram[i][i], kLeastCurvature);
-    }
-    const auto move = solve(std::move(damped), right);
-    if (!move) {
-      continue;
-    }
-    std::vector<double> next = search.at;
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      next[i] += (*move)[i];
-    }
-    std::vector<double> there = residuals(next);
-    const double cost = sum_of_squares(there);
-    if (cost < search.cost) {
-      search = {std::move(next), std::move(there), cost, search.damping / kLessDamping};
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 std::vector<double> nonnegative_least_squares(const DesignMatrix& rows,
@@ -225,21 +150,6 @@ std::vector<double> relative_least_squares(DesignMatrix rows, const std::vector<
     }
   }
   return nonnegative_least_squares(rows, std::vector<double>(rows.size(), 1.0));
-}
-
-std::vector<double> minimize_squares(const Residuals& residuals, std::vector<double> start) {
-  constexpr int kMostRounds = 500;
-  constexpr double kConverged = 1e-14;
-  Search search{std::move(start), {}, 0};
-  search.here = residuals(search.at);
-  search.cost = sum_of_squares(search.here);
-  for (int round = 0; round < kMostRounds; ++round) {
-    const double before = search.cost;
-    if (!step(search, residuals) || before - search.cost <= kConverged * before) {
-      break;
-    }
-  }
-  return search.at;
 }
 
 }  // namespace understudy::predictor

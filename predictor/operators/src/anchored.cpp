@@ -83,7 +83,7 @@ double peak_ratio(std::string_view kernel_class, const Card& here, const Card& t
   if (!is_product_class(kernel_class)) {
     return here.bandwidth_bytes_per_s / there.bandwidth_bytes_per_s;
   }
-  constexpr auto kType = et_schema::DType::kBFloat16;  // what products of today are in
+  constexpr auto kType = DType::kBFloat16;  // what products of today are in
   return has_peak(here, kType) && has_peak(there, kType)
              ? peak_flops(here, kType) / peak_flops(there, kType)
              : here.flops / there.flops;

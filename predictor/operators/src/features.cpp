@@ -185,7 +185,7 @@ std::string full_name(const OperatorCall& call) {
   return call.overload.empty() ? call.name : call.name + "." + call.overload;
 }
 
-et_schema::DType compute_dtype(const OperatorCall& call) {
+DType compute_dtype(const OperatorCall& call) {
   for (const auto* tensors : {&call.inputs, &call.outputs}) {
     for (const TensorLayout& tensor : *tensors) {
       if (et_schema::is_floating(tensor.dtype)) {
@@ -193,7 +193,7 @@ et_schema::DType compute_dtype(const OperatorCall& call) {
       }
     }
   }
-  return et_schema::DType::kFloat32;
+  return DType::kFloat32;
 }
 
 Point point_of(const OperatorCall& call, const Card& card) {
@@ -205,7 +205,7 @@ Point point_of(const OperatorCall& call, const Card& card) {
   static_assert(kLayoutAt + 5 <= kKernelsFeature && kKernelsFeature + 2 <= kOperatorFeature);
   static_assert(kFirstCardFeature + 8 == kFeatures && kBandwidthFeature + 1 == kFeatures);
   const Work work = work_of(call);
-  const et_schema::DType dtype = compute_dtype(call);
+  const DType dtype = compute_dtype(call);
   const double bytes = bytes_of(work);
   Point point;
   point.compute_ns = work.flops / peak_flops(card, dtype) * kNsPerS;

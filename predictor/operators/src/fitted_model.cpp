@@ -71,9 +71,10 @@ Trial cross_validate(Candidate candidate, const Samples& samples, const std::vec
                      const FitOptions& options) {
   Trial trial{candidate, {}};
   for (const Samples& fold : folds) {
-    const auto model = fit_model(candidate, without(samples, fold), options.shared, options.trees);
+    const CallModel model =
+        fit_model(candidate, without(samples, fold), options.shared, options.trees);
     const std::vector<double> residuals =
-        misses_of(fold, options, [&](const Point& point) { return model->ln_ns(point); });
+        misses_of(fold, options, [&](const Point& point) { return model.ln_ns(point); });
     trial.residuals.insert(trial.residuals.end(), residuals.begin(), residuals.end());
   }
   return trial;
@@ -114,8 +115,7 @@ Samples by_bound(Samples samples) {
   return samples;
 }
 
-std::unique_ptr<CallModel> fit_larger_half(Candidate candidate, const Samples& by_size,
-                                           const FitOptions& options) {
+CallModel fit_larger_half(Candidate candidate, const Samples& by_size, const FitOptions& options) {
   const auto half = static_cast<std::ptrdiff_t>(by_size.size() / 2);
   TreeOptions trees = options.trees;  // half of the rows, and only for what lies outside
   trees.trees /= 2;
@@ -129,10 +129,10 @@ double blocked_width(Candidate candidate, const Samples& by_size, const FitOptio
   const auto cut = static_cast<std::ptrdiff_t>(by_size.size() - by_size.size() / 10);
   const Samples known(by_size.begin(), by_size.begin() + cut);
   const Samples asked(by_size.begin() + cut, by_size.end());
-  const auto whole = fit_model(candidate, known, options.shared, options.trees);
-  const auto half = fit_larger_half(candidate, known, options);
+  const CallModel whole = fit_model(candidate, known, options.shared, options.trees);
+  const CallModel half = fit_larger_half(candidate, known, options);
   std::vector<double> misses = misses_of(asked, options, [&](const Point& point) {
-    return (whole->ln_ns(point) + half->ln_ns(point)) / 2;
+    return (whole.ln_ns(point) + half.ln_ns(point)) / 2;
   });
   return kBlockedFactor * conformal_width(std::move(misses));
 }
@@ -158,8 +158,7 @@ void prefer_transferred(std::vector<Trial>& trials, std::size_t rows) {
   constexpr double kClearly = 0.8;
   constexpr double kClearlyShare = 0.01;
   const auto transferred = std::ranges::find_if(trials, [](const Trial& trial) {
-    return trial.candidate == Candidate::kTransferred ||
-           trial.candidate == Candidate::kTransferredTrees || trial.candidate == Candidate::kMean;
+    return is_transferred(trial.candidate) || trial.candidate == Candidate::kMean;
   });
   if (rows >= kFewest || transferred == trials.end()) {
     return;
@@ -237,7 +236,7 @@ double FittedModel::width_at(const Point& point) const {
 }
 
 double FittedModel::ln_ns(const Point& point) const {
-  const double own = model->ln_ns(point);
+  const double own = model.ln_ns(point);
   return beyond && range.is_above(point) ? (own + beyond->ln_ns(point)) / 2 : own;
 }
 

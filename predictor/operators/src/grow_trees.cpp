@@ -55,14 +55,11 @@ std::vector<float> packed(std::span<const float> rows, std::size_t width,
 }
 
 Matrix make_matrix(const std::vector<float>& data, std::size_t columns,
-                   std::span<const float> target, std::span<const float> weights) {
+                   std::span<const float> target) {
   DMatrixHandle handle = nullptr;
   check(XGDMatrixCreateFromMat(data.data(), target.size(), columns, -1e30F, &handle));
   Matrix matrix(handle);
   check(XGDMatrixSetFloatInfo(handle, "label", target.data(), target.size()));
-  if (!weights.empty()) {
-    check(XGDMatrixSetFloatInfo(handle, "weight", weights.data(), weights.size()));
-  }
   return matrix;
 }
 
@@ -139,15 +136,14 @@ Trees trees_of(const Booster& booster, const std::vector<std::size_t>& columns, 
 }  // namespace
 
 Trees grow_trees(std::span<const float> rows, std::size_t width, std::span<const float> target,
-                 std::span<const float> weights, const TreeOptions& options) {
+                 const TreeOptions& options) {
   UNDERSTUDY_ASSERT(rows.size() == width * target.size());
-  UNDERSTUDY_ASSERT(weights.empty() || weights.size() == target.size());
   const std::vector<std::size_t> columns = varying_columns(rows, width);
   if (columns.empty()) {
     return {};
   }
   const std::vector<float> data = packed(rows, width, columns);
-  const Matrix matrix = make_matrix(data, columns.size(), target, weights);
+  const Matrix matrix = make_matrix(data, columns.size(), target);
   const Booster booster = make_booster(matrix, options);
   for (int round = 0; round < options.trees; ++round) {
     check(XGBoosterUpdateOneIter(booster.get(), round, matrix.get()));

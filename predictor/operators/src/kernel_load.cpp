@@ -60,9 +60,9 @@ bool has_winograd(const OperatorCall& call) {
   const TensorLayout& weight = call.inputs[1];
   const TensorLayout& result = call.outputs[0];
   return input.sizes.size() == 4 && weight.sizes.size() == 4 && result.sizes.size() == 4 &&
-         weight.dtype == et_schema::DType::kFloat32 && weight.sizes[2] == 3 &&
-         weight.sizes[3] == 3 && weight.sizes[1] == input.sizes[1] &&
-         result.sizes[2] >= input.sizes[2] - 2 && result.sizes[3] >= input.sizes[3] - 2;
+         weight.dtype == DType::kFloat32 && weight.sizes[2] == 3 && weight.sizes[3] == 3 &&
+         weight.sizes[1] == input.sizes[1] && result.sizes[2] >= input.sizes[2] - 2 &&
+         result.sizes[3] >= input.sizes[3] - 2;
 }
 
 /// Squares of four results a side as 36 products; what is transformed goes through memory in

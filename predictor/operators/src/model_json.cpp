@@ -1,5 +1,3 @@
-#include "model_json.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,14 +15,16 @@ using et_schema::kFinite;
 using et_schema::read_json;
 using nlohmann::ordered_json;
 
+static constexpr et_schema::Names kCandidateNames{candidate_from_string,
+                                                  "a kind of model that this version knows"};
 static constexpr et_schema::NumberRange kFloat = {
     "a number that a float can hold", [](double value) { return std::isfinite(value); }};
 
-ordered_json json_value(const TwoClock& base) {
+static ordered_json json_value(const TwoClock& base) {
   return {base.floor_ns, base.fixed_ns, base.compute_share, base.memory_share};
 }
 
-void read_value(const JsonField& field, TwoClock& base) {
+static void read_value(const JsonField& field, TwoClock& base) {
   const auto values = read_json<std::vector<double>>(field, kFinite);
   if (values.size() != 4) {
     field.fail("floor, fixed, compute share, memory share");
@@ -35,7 +35,7 @@ void read_value(const JsonField& field, TwoClock& base) {
   }
 }
 
-ordered_json json_value(const Trees& trees) {
+static ordered_json json_value(const Trees& trees) {
   std::vector<std::int16_t> features;
   std::vector<float> values;
   for (const Trees::Node& node : trees.nodes()) {
@@ -45,7 +45,7 @@ ordered_json json_value(const Trees& trees) {
   return {{"features", features}, {"values", json_of(values)}};
 }
 
-void read_value(const JsonField& field, Trees& trees) {
+static void read_value(const JsonField& field, Trees& trees) {
   std::vector<std::int16_t> features;
   for (const std::int64_t feature : field.at("features").as_ints()) {
     if (feature < Trees::kLeaf || feature >= static_cast<std::int64_t>(kFeatures)) {
@@ -57,20 +57,6 @@ void read_value(const JsonField& field, Trees& trees) {
     trees = Trees(features, read_json<std::vector<float>>(field.at("values"), kFloat), kFeatures);
   } catch (const std::invalid_argument& error) {
     field.fail("trees, each node before its two subtrees", error.what());
-  }
-}
-
-ordered_json json_value(const OperatorCodes& codes) {
-  ordered_json json = ordered_json::object();
-  for (const auto& [op, code] : codes.all()) {
-    json[op] = json_of(code);
-  }
-  return json;
-}
-
-void read_value(const JsonField& field, OperatorCodes& codes) {
-  for (const auto& [op, code] : field.members()) {
-    codes.add(op, read_json<float>(code, kFloat));
   }
 }
 
@@ -86,108 +72,76 @@ static void read_value(const JsonField& field, Trend& trend) {
   trend = {values[0], values[1]};
 }
 
-static ordered_json json_value(const NearestModel::Entry& entry) {
-  ordered_json json = json_of(entry.at);
-  json.push_back(json_of(entry.residual));
+static ordered_json json_value(const Neighbour& neighbour) {
+  ordered_json json = json_of(neighbour.at);
+  json.push_back(json_of(neighbour.residual));
   return json;
 }
 
-static void read_value(const JsonField& field, NearestModel::Entry& entry) {
+static void read_value(const JsonField& field, Neighbour& neighbour) {
   const auto values = read_json<std::vector<float>>(field, kFloat);
   if (values.size() != kSizes + 2) {
     field.fail(fmt::format("{} numbers", kSizes + 2));
   }
-  std::copy_n(values.begin(), entry.at.size(), entry.at.begin());
-  entry.residual = values.back();
+  std::copy_n(values.begin(), neighbour.at.size(), neighbour.at.begin());
+  neighbour.residual = values.back();
 }
 
-ordered_json json_value(const CallModel& model) {
-  return model.json();
+void members(auto& json, et_schema::SameAs<SharedModel> auto& shared) {
+  json("wide", shared.wide);
+  json("narrow", shared.narrow);
+  json("operators", shared.codes, kFloat);
+  json("trees", shared.trees);
 }
 
-ordered_json RooflineModel::json() const {
-  return {{"model", to_string(kind())}, {"base", json_of(base_)}};
-}
-
-ordered_json TwoClockModel::json() const {
-  return {{"model", to_string(kind())}, {"base", json_of(base_)}};
-}
-
-ordered_json TreesModel::json() const {
-  ordered_json json = {{"model", to_string(kind())}, {"base", json_of(base_)}};
-  if (trend_.slope != 0) {
-    json["trend"] = json_of(trend_);
+void members(auto& json, et_schema::SameAs<CallModel> auto& model) {
+  json("model", model.kind, kCandidateNames);
+  if (model.kind == Candidate::kMean) {
+    json("of", model.of);
+    return;
   }
-  json["operators"] = json_of(codes_);
-  json["trees"] = json_of(trees_);
-  return json;
+  json("base", model.base);
+  if (model.kind == Candidate::kNearest) {
+    json("entries", model.neighbours);
+  }
+  if (model.kind == Candidate::kTrees) {
+    json.unless(Trend(), "trend", model.trend);
+  }
+  if (is_transferred(model.kind)) {
+    json("trust", model.trust, kFinite);
+  }
+  if (model.kind == Candidate::kTrees || is_transferred(model.kind)) {
+    json("operators", model.codes, kFloat);
+    json("trees", model.trees);
+  }
 }
 
-ordered_json MeanModel::json() const {
-  return {{"model", to_string(kind())},
-          {"of", ordered_json::array({first_->json(), second_->json()})}};
+static void check_record(const JsonField& field, CallModel& model) {
+  if (model.kind != Candidate::kMean) {
+    return;
+  }
+  const bool is_nested = std::ranges::any_of(
+      model.of, [](const CallModel& one) { return one.kind == Candidate::kMean; });
+  if (is_nested || model.of.size() != 2) {
+    field.at("of").fail("two models that are no means themselves", std::to_string(model.of.size()));
+  }
 }
 
-ordered_json TransferredModel::json() const {
-  return {{"model", to_string(kind())},
-          {"base", json_of(base_)},
-          {"trust", trust_},
-          {"operators", json_of(codes_)},
-          {"trees", json_of(own_)}};
-}
-
-ordered_json NearestModel::json() const {
-  return {
-      {"model", to_string(kind())}, {"base", json_of(roofline_)}, {"entries", json_of(entries_)}};
-}
-
-static std::unique_ptr<CallModel> read_mean(const JsonField& field,
-                                            const std::shared_ptr<const SharedModel>& shared) {
-  const JsonField of = field.at("of");
-  std::vector<std::unique_ptr<CallModel>> models;
-  for (const JsonField& model : of.items()) {
-    if (model.at("model").as_text() == to_string(Candidate::kMean)) {
-      of.fail("models that are no means themselves");
+/// `shared`: what transferred models build on.
+static CallModel read_model(const JsonField& field,
+                            const std::shared_ptr<const SharedModel>& shared) {
+  auto model = read_json<CallModel>(field);
+  const auto build_on = [&shared](const JsonField& of, CallModel& one) {
+    if (is_transferred(one.kind) && !shared) {
+      of.at("model").fail("a model shared by several cards that it builds on", "none");
     }
-    models.push_back(read_model(model, shared));
+    one.shared = is_transferred(one.kind) ? shared : nullptr;
+  };
+  build_on(field, model);
+  for (std::size_t i = 0; i < model.of.size(); ++i) {
+    build_on(field.at("of").items()[i], model.of[i]);
   }
-  if (models.size() != 2) {
-    of.fail("two models", std::to_string(models.size()));
-  }
-  return std::make_unique<MeanModel>(std::move(models[0]), std::move(models[1]));
-}
-
-std::unique_ptr<CallModel> read_model(const JsonField& field,
-                                      const std::shared_ptr<const SharedModel>& shared) {
-  const JsonField name = field.at("model");
-  const auto kind = read_json<Candidate>(name, kCandidateNames);
-  if (kind == Candidate::kMean) {
-    return read_mean(field, shared);
-  }
-  const auto base = read_json<TwoClock>(field.at("base"));
-  if (kind == Candidate::kRoofline) {
-    return std::make_unique<RooflineModel>(base);
-  }
-  if (kind == Candidate::kTwoClock) {
-    return std::make_unique<TwoClockModel>(base);
-  }
-  if (kind == Candidate::kNearest) {
-    return std::make_unique<NearestModel>(
-        base, read_json<std::vector<NearestModel::Entry>>(field.at("entries")));
-  }
-  auto codes = read_json<OperatorCodes>(field.at("operators"));
-  auto trees = read_json<Trees>(field.at("trees"));
-  if (kind == Candidate::kTrees) {
-    const auto trend = field.find("trend");
-    return std::make_unique<TreesModel>(base, trend ? read_json<Trend>(*trend) : Trend(),
-                                        std::move(codes), std::move(trees));
-  }
-  if (!shared) {
-    name.fail("a model shared by several cards that it builds on", "none");
-  }
-  return std::make_unique<TransferredModel>(shared, base,
-                                            read_json<double>(field.at("trust"), kFinite),
-                                            std::move(trees), std::move(codes));
+  return model;
 }
 
 using et_schema::JsonReader;
@@ -231,7 +185,7 @@ static void plain_members(auto& json, SameAs<SharedFit> auto& fit) {
 static ordered_json json_value(const FittedModel& fitted) {
   JsonWriter json;
   plain_members(json, fitted);
-  json("fit", *fitted.model);
+  json("fit", fitted.model);
   if (fitted.beyond) {
     json("fit_beyond", *fitted.beyond);
   }

@@ -79,17 +79,38 @@ TreeOptions fitting(TreeOptions options, std::size_t rows) {
   return options;
 }
 
-std::unique_ptr<CallModel> fit_trees(const Samples& samples, const TreeOptions& options,
-                                     bool carries_on) {
-  const TwoClock base = fit_two_clock(base_samples(samples));
-  std::vector<double> residuals = residuals_of(samples, TwoClockModel(base));
-  const Trend trend = carries_on ? trend_of(samples, residuals) : Trend();
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    residuals[i] -= trend(samples[i]->point);
+/// Trees on what the model leaves.
+void add_trees(const Samples& samples, const std::vector<double>& residuals,
+               const TreeOptions& options, CallModel& model) {
+  model.codes = codes_of(samples, residuals);
+  model.trees = grow(samples, residuals, model.codes, options);
+}
+
+/// The slope of the larger half's residuals, least absolute deviations; none of few samples.
+Trend trend_of(const Samples& samples, const std::vector<double>& residuals) {
+  constexpr std::size_t kFewest = 60;
+  if (samples.size() < kFewest) {
+    return {};
   }
-  OperatorCodes codes = OperatorCodes::of(samples, residuals);
-  Trees trees = grow(samples, residuals, codes, options);
-  return std::make_unique<TreesModel>(base, trend, std::move(codes), std::move(trees));
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    points.emplace_back(ln_bound(samples[i]->point), residuals[i]);
+  }
+  std::ranges::stable_sort(points);
+  points.erase(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(points.size() / 2));
+  const double slope = steepness(points);
+  return slope == 0 ? Trend() : Trend{slope, points.front().first};
+}
+
+CallModel fit_trees(const Samples& samples, const TreeOptions& options, bool carries_on) {
+  CallModel model{.kind = Candidate::kTrees, .base = fit_two_clock(base_samples(samples))};
+  std::vector<double> residuals = residuals_of(samples, model);
+  model.trend = carries_on ? trend_of(samples, residuals) : Trend();
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    residuals[i] -= model.trend(samples[i]->point);
+  }
+  add_trees(samples, residuals, options, model);
+  return model;
 }
 
 double mean_error(const Samples& samples, const CallModel& model) {
@@ -101,15 +122,18 @@ double mean_error(const Samples& samples, const CallModel& model) {
 }
 
 /// The base fitted to what the shared trees leave, which count `trust` times.
-TransferredModel with_trust(const Samples& samples,
-                            const std::shared_ptr<const SharedModel>& shared, double trust) {
+CallModel with_trust(const Samples& samples, const std::shared_ptr<const SharedModel>& shared,
+                     double trust) {
   constexpr double kPull = 0.05;
   std::vector<BaseSample> left = base_samples(samples);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     left[i].ln_ns -= trust * shared->residual(samples[i]->point);
   }
   const TwoClock& around = shared->base_of(samples.front()->point);
-  return {shared, fit_two_clock(left, &around, kPull), trust, Trees(), OperatorCodes()};
+  return {.kind = Candidate::kTransferred,
+          .base = fit_two_clock(left, &around, kPull),
+          .trust = trust,
+          .shared = shared};
 }
 
 /// How far the shared trees are trusted: by what each quarter of the samples is missed by, fitted
@@ -144,17 +168,15 @@ double best_trust(const Samples& samples, const std::shared_ptr<const SharedMode
   return best;
 }
 
-std::unique_ptr<CallModel> fit_transferred(const Samples& samples,
-                                           const std::shared_ptr<const SharedModel>& shared,
-                                           bool has_own_trees, const TreeOptions& options) {
-  TransferredModel best = with_trust(samples, shared, best_trust(samples, shared));
-  if (!has_own_trees) {
-    return best.with_own_trees(Trees(), OperatorCodes());
+CallModel fit_transferred(const Samples& samples, const std::shared_ptr<const SharedModel>& shared,
+                          bool has_own_trees, const TreeOptions& options) {
+  UNDERSTUDY_ASSERT(shared != nullptr);
+  CallModel best = with_trust(samples, shared, best_trust(samples, shared));
+  if (has_own_trees) {
+    add_trees(samples, residuals_of(samples, best), options, best);
+    best.kind = best.trees.size() > 0 ? Candidate::kTransferredTrees : Candidate::kTransferred;
   }
-  const std::vector<double> residuals = residuals_of(samples, best);
-  OperatorCodes codes = OperatorCodes::of(samples, residuals);
-  Trees own = grow(samples, residuals, codes, options);
-  return best.with_own_trees(std::move(own), std::move(codes));
+  return best;
 }
 
 }  // namespace
@@ -171,7 +193,11 @@ std::optional<Candidate> candidate_from_string(std::string_view name) {
   return found == kNamedCandidates.end() ? std::nullopt : std::optional(found->first);
 }
 
-OperatorCodes OperatorCodes::of(const Samples& samples, const std::vector<double>& residuals) {
+bool is_transferred(Candidate candidate) {
+  return candidate == Candidate::kTransferred || candidate == Candidate::kTransferredTrees;
+}
+
+OperatorCodes codes_of(const Samples& samples, const std::vector<double>& residuals) {
   constexpr double kPrior = 5;  // rows that an operator of none would have
   std::map<std::string, std::pair<double, double>> sums;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -181,23 +207,9 @@ OperatorCodes OperatorCodes::of(const Samples& samples, const std::vector<double
   }
   OperatorCodes codes;
   for (const auto& [op, sum] : sums) {
-    codes.add(op, static_cast<float>(sum.first / (sum.second + kPrior)));
+    codes[op] = static_cast<float>(sum.first / (sum.second + kPrior));
   }
   return codes;
-}
-
-void OperatorCodes::add(std::string op, float code) {
-  codes_.emplace_back(std::move(op), code);
-}
-
-float OperatorCodes::operator()(const std::string& op) const {
-  const auto found =
-      std::ranges::lower_bound(codes_, op, {}, &std::pair<std::string, float>::first);
-  return found != codes_.end() && found->first == op ? found->second : 0;
-}
-
-bool OperatorCodes::knows(const std::string& op) const {
-  return std::ranges::binary_search(codes_, op, {}, &std::pair<std::string, float>::first);
 }
 
 std::vector<BaseSample> base_samples(const Samples& samples) {
@@ -210,18 +222,23 @@ std::vector<BaseSample> base_samples(const Samples& samples) {
   return all;
 }
 
-std::vector<BaseSample> roofline_samples(const Samples& samples) {
+double roofline_ln(const TwoClock& roofline, const Point& point) {
+  return std::log(roofline_ns(roofline, point.compute_ns, point.memory_ns));
+}
+
+TwoClock roofline_of(const Samples& samples) {
   std::vector<BaseSample> all;
   all.reserve(samples.size());
   for (const Sample* sample : samples) {
     all.push_back({sample->point.compute_ns, sample->point.memory_ns, sample->ln_ns});
   }
-  return all;
+  return fit_roofline(all);
 }
 
 Features tree_features(const Point& point, const OperatorCodes& codes) {
   Features x = point.x;
-  x[kOperatorFeature] = codes(point.op);
+  const auto code = codes.find(point.op);
+  x[kOperatorFeature] = code == codes.end() ? 0 : code->second;
   std::fill(x.begin() + kFirstCardFeature, x.end(), 0.0F);
   return x;
 }
@@ -235,7 +252,7 @@ Trees grow(const Samples& samples, const std::vector<double>& residuals, const O
     rows.insert(rows.end(), x.begin(), x.end());
   }
   const std::vector<float> target(residuals.begin(), residuals.end());
-  return grow_trees(rows, kFeatures, target, {}, fitting(options, samples.size()));
+  return grow_trees(rows, kFeatures, target, fitting(options, samples.size()));
 }
 
 std::vector<double> residuals_of(const Samples& samples, const CallModel& model) {
@@ -247,76 +264,56 @@ std::vector<double> residuals_of(const Samples& samples, const CallModel& model)
   return residuals;
 }
 
-double RooflineModel::ln_ns(const Point& point) const {
-  return std::log(roofline_ns(base_, point.compute_ns, point.memory_ns));
+double CallModel::ln_ns(const Point& point) const {
+  if (kind == Candidate::kMean) {
+    return (of[0].ln_ns(point) + of[1].ln_ns(point)) / 2;
+  }
+  if (kind == Candidate::kRoofline || kind == Candidate::kNearest) {
+    return roofline_ln(base, point) + nearest_residual(neighbours, point);
+  }
+  const double common = shared ? trust * shared->residual(point) : trend(point);
+  const double known = base_ln(base, point) + common;
+  return trees.size() == 0 ? known : known + trees(tree_features(point, codes));
 }
 
-double TwoClockModel::ln_ns(const Point& point) const {
-  return base_ln(base_, point);
-}
-
-double TreesModel::ln_ns(const Point& point) const {
-  return base_ln(base_, point) + trend_(point) + trees_(tree_features(point, codes_));
-}
-
-double TransferredModel::ln_ns(const Point& point) const {
-  const double shared = base_ln(base_, point) + trust_ * shared_->residual(point);
-  return own_.size() == 0 ? shared : shared + own_(tree_features(point, codes_));
-}
-
-double MeanModel::ln_ns(const Point& point) const {
-  return (first_->ln_ns(point) + second_->ln_ns(point)) / 2;
+const TwoClock* CallModel::host_base() const {
+  if (kind == Candidate::kMean) {
+    return of[0].host_base();
+  }
+  return kind == Candidate::kRoofline || kind == Candidate::kNearest ? nullptr : &base;
 }
 
 double Trend::operator()(const Point& point) const {
   return slope * std::max(0.0, ln_bound(point) - knee);
 }
 
-Trend trend_of(const Samples& samples, const std::vector<double>& residuals) {
-  constexpr std::size_t kFewest = 60;
-  if (samples.size() < kFewest) {
-    return {};
-  }
-  std::vector<std::pair<double, double>> points;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    points.emplace_back(ln_bound(samples[i]->point), residuals[i]);
-  }
-  std::ranges::stable_sort(points);
-  points.erase(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(points.size() / 2));
-  return {steepness(points), points.front().first};
-}
-
-std::unique_ptr<CallModel> fit_beyond(Candidate candidate, const Samples& samples,
-                                      const std::shared_ptr<const SharedModel>& shared,
-                                      const TreeOptions& options) {
+CallModel fit_beyond(Candidate candidate, const Samples& samples,
+                     const std::shared_ptr<const SharedModel>& shared, const TreeOptions& options) {
   return candidate == Candidate::kTrees ? fit_trees(samples, options, true)
                                         : fit_model(candidate, samples, shared, options);
 }
 
-std::unique_ptr<CallModel> fit_model(Candidate candidate, const Samples& samples,
-                                     const std::shared_ptr<const SharedModel>& shared,
-                                     const TreeOptions& options) {
+CallModel fit_model(Candidate candidate, const Samples& samples,
+                    const std::shared_ptr<const SharedModel>& shared, const TreeOptions& options) {
   UNDERSTUDY_ASSERT(!samples.empty());
   switch (candidate) {
     case Candidate::kRoofline:
-      return std::make_unique<RooflineModel>(fit_roofline(roofline_samples(samples)));
+      return {.kind = candidate, .base = roofline_of(samples)};
     case Candidate::kNearest:
       return fit_nearest(samples);
     case Candidate::kTwoClock:
-      return std::make_unique<TwoClockModel>(fit_two_clock(base_samples(samples)));
+      return {.kind = candidate, .base = fit_two_clock(base_samples(samples))};
     case Candidate::kTrees:
       return fit_trees(samples, options, false);
     case Candidate::kTransferred:
     case Candidate::kTransferredTrees:
-      UNDERSTUDY_ASSERT(shared != nullptr);
       return fit_transferred(samples, shared, candidate == Candidate::kTransferredTrees, options);
     case Candidate::kMean:
-      UNDERSTUDY_ASSERT(shared != nullptr);
-      return std::make_unique<MeanModel>(fit_transferred(samples, shared, true, options),
-                                         fit_trees(samples, options, false));
+      break;
   }
-  UNDERSTUDY_ASSERT(false);
-  return nullptr;
+  return {
+      .kind = Candidate::kMean,
+      .of = {fit_transferred(samples, shared, true, options), fit_trees(samples, options, false)}};
 }
 
 }  // namespace understudy::predictor

@@ -6,11 +6,7 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::size_t kNeighbours = 5;
-
-}  // namespace
-
-std::array<float, kSizes + 1> NearestModel::place_of(const Point& point) {
+std::array<float, kSizes + 1> place_in_sizes(const Point& point) {
   std::array<float, kSizes + 1> place{};
   std::copy_n(point.x.begin() + kFirstSize, kSizes, place.begin());
   // Another element type is farther away than any size.
@@ -19,17 +15,20 @@ std::array<float, kSizes + 1> NearestModel::place_of(const Point& point) {
   return place;
 }
 
-double NearestModel::ln_ns(const Point& point) const {
-  const auto place = place_of(point);
-  std::array<std::pair<float, const Entry*>, kNeighbours> nearest{};
+}  // namespace
+
+double nearest_residual(const std::vector<Neighbour>& neighbours, const Point& point) {
+  constexpr std::size_t kNearest = 5;
+  const auto place = place_in_sizes(point);
+  std::array<std::pair<float, const Neighbour*>, kNearest> nearest{};
   nearest.fill({std::numeric_limits<float>::infinity(), nullptr});
-  for (const Entry& entry : entries_) {
+  for (const Neighbour& neighbour : neighbours) {
     float distance = 0;
     for (std::size_t i = 0; i < place.size(); ++i) {
-      distance += (entry.at[i] - place[i]) * (entry.at[i] - place[i]);
+      distance += (neighbour.at[i] - place[i]) * (neighbour.at[i] - place[i]);
     }
     if (distance < nearest.back().first) {
-      nearest.back() = {distance, &entry};
+      nearest.back() = {distance, &neighbour};
       for (std::size_t i = nearest.size() - 1; i > 0 && nearest[i].first < nearest[i - 1].first;
            --i) {
         std::swap(nearest[i], nearest[i - 1]);
@@ -38,29 +37,25 @@ double NearestModel::ln_ns(const Point& point) const {
   }
   double sum = 0;
   double weights = 0;
-  for (const auto& [distance, entry] : nearest) {
-    if (entry != nullptr) {
+  for (const auto& [distance, neighbour] : nearest) {
+    if (neighbour != nullptr) {
       constexpr double kNearby = 1e-3;
       const double weight = 1 / (std::sqrt(static_cast<double>(distance)) + kNearby);
-      sum += weight * static_cast<double>(entry->residual);
+      sum += weight * static_cast<double>(neighbour->residual);
       weights += weight;
     }
   }
-  return std::log(roofline_ns(roofline_, point.compute_ns, point.memory_ns)) +
-         (weights > 0 ? sum / weights : 0);
+  return weights > 0 ? sum / weights : 0;
 }
 
-std::unique_ptr<CallModel> fit_nearest(const Samples& samples) {
-  const TwoClock roofline = fit_roofline(roofline_samples(samples));
-  std::vector<NearestModel::Entry> entries;
-  entries.reserve(samples.size());
+CallModel fit_nearest(const Samples& samples) {
+  CallModel model{.kind = Candidate::kNearest, .base = roofline_of(samples)};
+  model.neighbours.reserve(samples.size());
   for (const Sample* sample : samples) {
-    const double base =
-        std::log(roofline_ns(roofline, sample->point.compute_ns, sample->point.memory_ns));
-    entries.push_back(
-        {NearestModel::place_of(sample->point), static_cast<float>(sample->ln_ns - base)});
+    const double residual = sample->ln_ns - roofline_ln(model.base, sample->point);
+    model.neighbours.push_back({place_in_sizes(sample->point), static_cast<float>(residual)});
   }
-  return std::make_unique<NearestModel>(roofline, std::move(entries));
+  return model;
 }
 
 }  // namespace understudy::predictor

@@ -82,8 +82,8 @@ Prediction ask(const FittedModel& fitted, const Point& point, bool is_known, dou
   const double width = fitted.width_at(point);
   const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
                    fitted.range.excludes(point) || !is_known};
-  Prediction prediction = prediction_of(fitted.ln_ns(point), fitted.model->base(), point, used,
-                                        std::string(to_string(fitted.model->kind())));
+  Prediction prediction = prediction_of(fitted.ln_ns(point), fitted.model.host_base(), point, used,
+                                        std::string(to_string(fitted.model.kind)));
   prediction.modelled = is_known || is_of_torch(point);
   return clipped(std::move(prediction), fitted.least_share * least_ns);
 }
@@ -102,7 +102,7 @@ Prediction bound_only(const Point& point, double least_ns) {
 
 /// Of a specification that leaves out the type's peak, the arithmetic is counted at float32's, of
 /// which tensor cores do many times: where it decides, the time is an upper bound of sorts.
-Prediction without_peak(Prediction prediction, et_schema::DType dtype, double least_ns) {
+Prediction without_peak(Prediction prediction, DType dtype, double least_ns) {
   prediction.low_ns = std::min(prediction.low_ns, least_ns);
   prediction.model += fmt::format(", no peak of {}", to_string(dtype));
   prediction.modelled = false;
@@ -241,7 +241,7 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   if (!prediction) {
     prediction = transferred(point, family, key);
     prediction = clipped(prediction ? *std::move(prediction) : bound_only(point, least), least);
-    const et_schema::DType dtype = compute_dtype(call);
+    const DType dtype = compute_dtype(call);
     if (!has_peak(*card, dtype) && point.compute_ns > point.memory_ns) {
       prediction = without_peak(*std::move(prediction), dtype, least);
     }

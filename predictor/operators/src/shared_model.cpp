@@ -134,7 +134,7 @@ std::shared_ptr<const SharedModel> fit_shared(const Samples& samples, std::size_
     return left;
   };
   const std::vector<double> residuals = left_of(samples);
-  shared->codes = OperatorCodes::of(samples, residuals);
+  shared->codes = codes_of(samples, residuals);
   TreeOptions of_one = options;
   of_one.trees = std::max(options.trees / 3, 1);
   of_one.rate = 0.12;

@@ -1,14 +1,12 @@
 #include "predictor/overheads/observe_overlap.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "et_schema/model/report.h"
 #include "et_schema/support/statistics.h"
-#include "profiled_device.h"
 
 namespace understudy::predictor {
 namespace {
@@ -240,34 +238,20 @@ std::optional<OverlapFactor> factor_of(const std::string& device, const char* na
 
 }  // namespace
 
-class OverlapObserver::State {
- public:
-  std::vector<ProfiledDevice> devices;
-};
-
-OverlapObserver::OverlapObserver() : state_(std::make_unique<State>()) {}
-OverlapObserver::OverlapObserver(OverlapObserver&&) noexcept = default;
-OverlapObserver& OverlapObserver::operator=(OverlapObserver&&) noexcept = default;
-OverlapObserver::~OverlapObserver() = default;
-
-void OverlapObserver::add(const et_schema::Profile& profile) {
-  std::ranges::move(profiled_devices(profile), std::back_inserter(state_->devices));
-}
-
-ObservedOverlap OverlapObserver::observed() const {
+ObservedOverlap observed_overlap(const std::vector<ProfiledDevice>& devices) {
   ObservedOverlap observed;
   Pairs compute;
   Pairs communication;
   Pairs streams;
-  const LeastTimes least = least_times(state_->devices);
-  for (const ProfiledDevice& device : state_->devices) {
+  const LeastTimes least = least_times(devices);
+  for (const ProfiledDevice& device : devices) {
     add_kernels_of(device, least, compute, streams, observed.not_used);
   }
-  for (const auto& [name, group] : groups_of(state_->devices)) {
+  for (const auto& [name, group] : groups_of(devices)) {
     add_calls_of(group, communication, observed.not_used);
   }
   std::map<std::string, DeviceOverlap> by_name;
-  for (const ProfiledDevice& device : state_->devices) {
+  for (const ProfiledDevice& device : devices) {
     DeviceOverlap& one = by_name[device.device];
     one.device = device.device;
     one.sources.push_back(device.file);

@@ -1,5 +1,3 @@
-#include "profiled_device.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "et_schema/kineto/nested_events.h"
 #include "et_schema/support/file_name.h"
+#include "predictor/overheads/observe_overlap.h"
 
 namespace understudy::predictor {
 namespace {

@@ -14,9 +14,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::Program;
-
 /// The section as `read` reads it; nothing where the platform has none.
 template <typename Model>
 std::shared_ptr<const Model> section_of(const Platform& platform, const char* name,

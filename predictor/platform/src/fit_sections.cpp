@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <tuple>
@@ -58,7 +60,7 @@ void fit(const std::vector<CollectiveRow>& rows, FittedSections& sections) {
 }
 
 void fit(const std::vector<EmbeddingRow>& rows, FittedSections& sections) {
-  const EmbeddingModel model = fit_embedding(rows, CacheModel::kReuse);
+  const EmbeddingModel model = fit_embedding(rows);
   sections.json["embeddings"] = to_json(model);
   for (const auto& [name, fit] :
        {std::pair("forward", &model.forward), std::pair("backward", &model.backward)}) {
@@ -173,7 +175,7 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows,
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     merge(rows.overheads, observe(profile));
     rows.profiled.add(profile);
-    rows.overlap.add(profile);
+    std::ranges::move(profiled_devices(profile), std::back_inserter(rows.profiled_devices));
     if (see_profile) {
       see_profile(profile);
     }
@@ -196,7 +198,7 @@ std::vector<std::string> take_section_files(const std::vector<std::string>& path
     }
   }
   add_collectives(std::exchange(rows.profiled, {}).rows(ranks_per_node), rows);
-  rows.overlaps = std::exchange(rows.overlap, {}).observed();
+  rows.overlaps = observed_overlap(std::exchange(rows.profiled_devices, {}));
   rows.left_out.merge(rows.overlaps.not_used);
   return others;
 }

@@ -38,14 +38,6 @@ auto key_of_rows(const MeasuredCall& row) {
   return std::tie(row.call.name, row.device, row.threads, row.timed, row.source, row.call.overload);
 }
 
-std::string tensors_text(const std::vector<TensorLayout>& tensors) {
-  std::string text;
-  for (const TensorLayout& tensor : tensors) {
-    text += (text.empty() ? "" : " ") + to_string(tensor);
-  }
-  return text;
-}
-
 ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
   std::map<decltype(key_of_rows(rows.front())), ordered_json> groups;
   for (const MeasuredCall& row : rows) {
@@ -58,8 +50,8 @@ ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
                {"source", row.source},
                {"calls", ordered_json::array()}};
     }
-    ordered_json call = {tensors_text(row.call.inputs), tensors_text(row.call.outputs),
-                         row.median_ns, row.spread_ns, row.n};
+    ordered_json call = {to_string(row.call.inputs), to_string(row.call.outputs), row.median_ns,
+                         row.spread_ns, row.n};
     if (!row.counters.empty()) {
       call.push_back(row.counters);
     }

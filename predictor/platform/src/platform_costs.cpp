@@ -20,10 +20,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-
 constexpr double kUnknownFactor = 10;  // up and down, where a bound stands in
 constexpr double kUnknownGapNs = 2000;
 constexpr double kLatencyNs = 10'000;  // of any network, for each doubling of the group

@@ -13,10 +13,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-
 /// 0: not told.
 int threads_of(const et_schema::RecordedProfile& profile) {
   const auto found = profile.variables.find("OMP_NUM_THREADS");

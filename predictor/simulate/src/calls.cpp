@@ -12,9 +12,6 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::Argument;
-using et_schema::CommKind;
-using et_schema::Instruction;
-using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 
@@ -86,10 +83,9 @@ std::vector<std::int64_t> split_bytes(const Program& program, const Instruction&
 
 }  // namespace
 
-CommCall comm_call(const Job& job, et_schema::GroupId group, const std::vector<int>& ranks,
+CommCall comm_call(const Job& job, const std::vector<int>& ranks,
                    const std::vector<const Program*>& programs,
                    std::vector<const Instruction*> sides) {
-  static_cast<void>(group);
   CommCall call;
   call.kind = sides.front()->comm->kind;
   call.ranks = static_cast<int>(ranks.size());

@@ -14,9 +14,7 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
 using et_schema::GroupId;
-using et_schema::Instruction;
 
 class ChannelFinder {
  public:
@@ -132,7 +130,7 @@ class ChannelFinder {
       ranks = {classes_[sides[0].rank_class].ranks[0], classes_[sides[1].rank_class].ranks[0]};
     }
     std::vector<const Side*> side_of_rank;
-    std::vector<const et_schema::Program*> programs;
+    std::vector<const Program*> programs;
     for (std::size_t i = 0; i < (job_.is_partial ? 1 : ranks.size()); ++i) {
       side_of_rank.push_back(job_.is_partial ? &sides[0] : side_of(sides, ranks[i]));
       programs.push_back(job_.programs[classes_[side_of_rank.back()->rank_class].program]);
@@ -143,8 +141,8 @@ class ChannelFinder {
       for (const Side* side : side_of_rank) {
         calls.push_back(&instruction(side->rank_class, side->instructions[k]));
       }
-      const Estimate estimate = costs_.of_communication(
-          comm_call(job_, channel.group, ranks, programs, std::move(calls)));
+      const Estimate estimate =
+          costs_.of_communication(comm_call(job_, ranks, programs, std::move(calls)));
       limit.add(estimate.ns, instruction(sides[0].rank_class, sides[0].instructions[k]).name);
       channel.durations_ns.push_back(std::max<std::int64_t>(std::llround(estimate.ns), 0));
       for (const Side& side : sides) {

@@ -36,9 +36,8 @@ struct Channels {
 
 /// The question to `costs` about calls that ranks of a group make together; `sides` are in group
 /// order.
-[[nodiscard]] CommCall comm_call(const Job& job, et_schema::GroupId group,
-                                 const std::vector<int>& ranks,
-                                 const std::vector<const et_schema::Program*>& programs,
-                                 std::vector<const et_schema::Instruction*> sides);
+[[nodiscard]] CommCall comm_call(const Job& job, const std::vector<int>& ranks,
+                                 const std::vector<const Program*>& programs,
+                                 std::vector<const Instruction*> sides);
 
 }  // namespace understudy::predictor

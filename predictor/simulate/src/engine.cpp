@@ -223,7 +223,7 @@ std::string Engine::waits_of(std::uint32_t c) const {
         missing += fmt::format("{}{}", missing.empty() ? "" : ", ", classes_[member].ranks.front());
       }
     }
-    const et_schema::Instruction& source =
+    const Instruction& source =
         job_.programs[classes_[c].program]->instructions[item.task->instruction];
     return fmt::format("rank {} waits in {} (node {}) of group '{}' for rank {}",
                        classes_[c].ranks.front(), et_schema::to_string(source.comm->kind),

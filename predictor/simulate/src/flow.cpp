@@ -6,15 +6,13 @@
 #include <utility>
 
 #include "et_schema/model/open_comms.h"
+#include "et_schema/model/threads.h"
 #include "et_schema/model/touches.h"
 
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::LastTouches;
-using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::Touched;
 
@@ -25,15 +23,10 @@ class FlowBuilder {
         open_(program),
         streams_(program.storages.size()),
         hosts_(program.storages.size()) {
-    const Timelines timelines = timelines_of(program);
-    flow_.timelines = timelines.threads;
     flow_.on_device = std::any_of(
         program.instructions.begin(), program.instructions.end(),
         [&](const Instruction& instruction) { return touches_device(program, instruction); });
-    flow_.instructions.resize(program.instructions.size());
-    for (std::size_t i = 0; i < flow_.instructions.size(); ++i) {
-      flow_.instructions[i].timeline = timelines.of_instruction[i];
-    }
+    set_timelines();
     if (flow_.on_device) {
       for (const std::int64_t stream : operator_streams(program)) {
         flow_.streams.push_back({.recorded = stream});
@@ -55,6 +48,19 @@ class FlowBuilder {
   }
 
  private:
+  void set_timelines() {
+    const et_schema::RecordedThreads threads = et_schema::recorded_threads(program_);
+    flow_.timelines = {threads.main};
+    flow_.timelines.insert(flow_.timelines.end(), threads.beside.begin(), threads.beside.end());
+    for (const Instruction& instruction : program_.instructions) {
+      const auto own = std::ranges::find(flow_.timelines, instruction.thread);
+      flow_.instructions.push_back(
+          {.timeline = own == flow_.timelines.end()
+                           ? 0
+                           : static_cast<std::uint32_t>(own - flow_.timelines.begin())});
+    }
+  }
+
   [[nodiscard]] StreamPoint point(std::uint32_t at) const {
     return {flow_.instructions[at].stream, at};
   }
@@ -153,7 +159,7 @@ class FlowBuilder {
     Stream stream{.communicates = true, .group = instruction.comm->group};
     if (et_schema::is_message(instruction.comm->kind)) {
       stream.peer = instruction.comm->root_or_peer;
-      stream.sends = instruction.comm->kind == et_schema::CommKind::kSend;
+      stream.sends = instruction.comm->kind == CommKind::kSend;
     } else if (instruction.timing) {
       stream.recorded = instruction.timing->stream;
     }

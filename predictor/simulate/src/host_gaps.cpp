@@ -51,23 +51,18 @@ class Gaps {
   std::int64_t last_end_ns_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
 /// A compiled graph that does not show its kernels is an instruction of their time, behind its
 /// operators. Most of that time lies between these, in their gaps: it counts once.
-void take_out_graphs(const et_schema::Program& program, const Timelines& timelines,
-                     HostGaps& gaps) {
-  std::vector<std::int64_t> next_ns(timelines.threads.size(), program.profile->step_ns);
+void take_out_graphs(const Program& program, const Flow& flow, HostGaps& gaps) {
+  std::vector<std::int64_t> next_ns(flow.timelines.size(), program.profile->step_ns);
   std::vector<std::int64_t> left_ns(program.instructions.size());
   for (std::size_t at = program.instructions.size(); at-- > 0;) {
-    const et_schema::Instruction& graph = program.instructions[at];
+    const Instruction& graph = program.instructions[at];
     if (!graph.timing) {
       continue;
     }
-    std::int64_t& next = next_ns[timelines.of_instruction[at]];
-    if (graph.kind == et_schema::InstructionKind::kNative) {
+    std::int64_t& next = next_ns[flow.instructions[at].timeline];
+    if (graph.kind == InstructionKind::kNative) {
       const std::int64_t room_ns = std::max<std::int64_t>(next - graph.timing->start_ns, 0);
       left_ns[at] = std::max<std::int64_t>(graph.timing->host_ns - room_ns, 0);
     }
@@ -98,24 +93,24 @@ void take_out_graphs(const et_schema::Program& program, const Timelines& timelin
 
 }  // namespace
 
-HostGaps host_gaps(const et_schema::Program& program, const Timelines& timelines) {
+HostGaps host_gaps(const Program& program, const Flow& flow) {
   HostGaps result;
   result.of_instruction.resize(program.instructions.size());
   if (!program.profile) {
     return result;
   }
   // The profile does not say what others than the step's own thread waited for.
-  std::vector<Gaps> gaps(timelines.threads.size());
+  std::vector<Gaps> gaps(flow.timelines.size());
   gaps.front() = Gaps(program.profile->device_waits);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     if (const auto& timing = program.instructions[i].timing) {
-      Gaps& own = gaps[timelines.of_instruction[i]];
+      Gaps& own = gaps[flow.instructions[i].timeline];
       result.of_instruction[i] = own.before(timing->start_ns);
       own.pass(*timing);
     }
   }
   result.at_end = gaps.front().before(program.profile->step_ns);
-  take_out_graphs(program, timelines, result);
+  take_out_graphs(program, flow, result);
   return result;
 }
 

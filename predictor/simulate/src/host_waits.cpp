@@ -11,10 +11,6 @@ namespace {
 using et_schema::Argument;
 using et_schema::Device;
 using et_schema::DeviceType;
-using et_schema::DType;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 using et_schema::SlotId;
 
 Device device_of(const Program& program, SlotId slot) {

@@ -11,9 +11,9 @@ namespace understudy::predictor {
 namespace {
 
 void share_equal_programs(const et_schema::Bench& bench, Job& job) {
-  for (const et_schema::Program& program : bench.programs) {
-    const auto found = std::find_if(
-        job.programs.begin(), job.programs.end(), [&](const et_schema::Program* known) {
+  for (const Program& program : bench.programs) {
+    const auto found =
+        std::find_if(job.programs.begin(), job.programs.end(), [&](const Program* known) {
           return known->instructions.size() == program.instructions.size() && *known == program;
         });
     job.program_of.push_back(static_cast<std::uint32_t>(found - job.programs.begin()));
@@ -25,7 +25,7 @@ void share_equal_programs(const et_schema::Bench& bench, Job& job) {
 
 }  // namespace
 
-bool is_gather_or_scatter(et_schema::CommKind kind) {
+bool is_gather_or_scatter(CommKind kind) {
   using et_schema::CommSizes;
   switch (et_schema::traits(kind).sizes) {
     case CommSizes::kOutputPerRank:

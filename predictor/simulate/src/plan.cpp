@@ -14,8 +14,6 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::DeviceWait;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
 
 std::int64_t rounded(double ns) {
   return std::max<std::int64_t>(std::llround(ns), 0);
@@ -23,13 +21,13 @@ std::int64_t rounded(double ns) {
 
 class Planner {
  public:
-  Planner(const et_schema::Program& program, const Flow& flow, const Costs& costs,
+  Planner(const Program& program, const Flow& flow, const Costs& costs,
           std::vector<PlayedCost>& played)
       : program_(program),
         flow_(flow),
         costs_(costs),
         played_(played),
-        gaps_(host_gaps(program, timelines())),
+        gaps_(host_gaps(program, flow)),
         recorded_(recorded_timeline(program, flow)),
         carried_(flow.streams.size()) {
     plan_.on_device = flow.on_device;
@@ -49,14 +47,6 @@ class Planner {
   }
 
  private:
-  [[nodiscard]] Timelines timelines() const {
-    Timelines timelines{{}, flow_.timelines};
-    for (const InstructionFlow& flow : flow_.instructions) {
-      timelines.of_instruction.push_back(flow.timeline);
-    }
-    return timelines;
-  }
-
   void add(std::uint32_t at) {
     const Instruction& instruction = program_.instructions[at];
     const InstructionFlow& flow = flow_.instructions[at];
@@ -144,7 +134,7 @@ class Planner {
     task.launches = task.on_host ? 0 : 1;
     issue(task, flow);
     // A barrier holds the host wherever it runs.
-    if (flow.is_blocking || instruction.comm->kind == et_schema::CommKind::kBarrier) {
+    if (flow.is_blocking || instruction.comm->kind == CommKind::kBarrier) {
       task.behind = stream_so_far(task.stream);
     }
   }
@@ -255,7 +245,7 @@ class Planner {
 
   void push(std::uint32_t timeline, const Task& task) { plan_.timelines[timeline].push_back(task); }
 
-  const et_schema::Program& program_;
+  const Program& program_;
   const Flow& flow_;
   const Costs& costs_;
   std::vector<PlayedCost>& played_;
@@ -271,7 +261,7 @@ class Planner {
 
 }  // namespace
 
-ProgramPlan plan_of(const et_schema::Program& program, const Flow& flow, const Costs& costs,
+ProgramPlan plan_of(const Program& program, const Flow& flow, const Costs& costs,
                     std::vector<PlayedCost>& played) {
   return Planner(program, flow, costs, played).plan();
 }

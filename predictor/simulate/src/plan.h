@@ -55,7 +55,7 @@ struct ProgramPlan {
 };
 
 /// Asks `costs` once for each instruction; the answers go to `played`.
-[[nodiscard]] ProgramPlan plan_of(const et_schema::Program& program, const Flow& flow,
-                                  const Costs& costs, std::vector<PlayedCost>& played);
+[[nodiscard]] ProgramPlan plan_of(const Program& program, const Flow& flow, const Costs& costs,
+                                  std::vector<PlayedCost>& played);
 
 }  // namespace understudy::predictor

@@ -7,9 +7,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::Program;
-
 /// One of the last items of a stream: its instruction, and when it ended.
 struct Ended {
   std::uint32_t instruction;

@@ -16,11 +16,10 @@ namespace {
 /// receive, which connects two of them, or begin at different times.
 std::vector<RankClass> classes_of(const Job& job, bool merge) {
   std::vector<bool> has_messages;
-  for (const et_schema::Program* program : job.programs) {
+  for (const Program* program : job.programs) {
     has_messages.push_back(std::any_of(
-        program->instructions.begin(), program->instructions.end(), [](const auto& instruction) {
-          return instruction.kind == et_schema::InstructionKind::kP2p;
-        }));
+        program->instructions.begin(), program->instructions.end(),
+        [](const auto& instruction) { return instruction.kind == InstructionKind::kP2p; }));
   }
   std::vector<RankClass> classes;
   std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> known;

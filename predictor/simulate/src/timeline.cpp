@@ -75,7 +75,7 @@ class TraceWriter {
       return;
     }
     const bool is_none = span.instruction == kNoIndex;
-    const et_schema::Instruction* source =
+    const Instruction* source =
         is_none ? nullptr : &job_.programs[rank.program]->instructions[span.instruction];
     std::string text = is_none ? "end of the step" : source->name;
     if (span.kind == SpanKind::kHostWait) {

@@ -1,17 +1,11 @@
 #include "predictor/what_if/page_faults.h"
 
-#include <functional>
 #include <numeric>
-#include <unordered_map>
-#include <vector>
 
 #include "et_schema/model/program.h"
 
 namespace understudy::predictor {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::Program;
 
 // Weights of an instruction, by its index.
 
@@ -67,34 +61,20 @@ std::vector<double> spread(double faults, const Program& program) {
 
 }  // namespace
 
-class RecordedPageFaults::Tables {
- public:
-  explicit Tables(const Job& job) {
-    for (const Program* program : job.programs) {
-      const bool is_known = program->profile && program->profile->minor_faults;
-      const double faults = is_known ? static_cast<double>(*program->profile->minor_faults) : 0;
-      faults_[program] = spread(faults, *program);
-    }
+RecordedPageFaults::RecordedPageFaults(const Job& job) {
+  for (const Program* program : job.programs) {
+    const bool is_known = program->profile && program->profile->minor_faults;
+    const double faults = is_known ? static_cast<double>(*program->profile->minor_faults) : 0;
+    faults_[program] = spread(faults, *program);
   }
-  [[nodiscard]] const std::vector<double>& of(const Program& program) const {
-    return faults_.at(&program);
-  }
-
- private:
-  std::unordered_map<const Program*, std::vector<double>> faults_;
-};
-
-RecordedPageFaults::RecordedPageFaults(const Job& job)
-    : tables_(std::make_unique<const Tables>(job)) {}
-
-RecordedPageFaults::~RecordedPageFaults() = default;
+}
 
 double RecordedPageFaults::of(const Program& program, const Instruction& instruction) const {
-  return tables_->of(program)[static_cast<std::size_t>(&instruction - program.instructions.data())];
+  return faults_.at(&program)[static_cast<std::size_t>(&instruction - program.instructions.data())];
 }
 
 double RecordedPageFaults::of_step(const Program& program) const {
-  return sum_of(tables_->of(program));
+  return sum_of(faults_.at(&program));
 }
 
 }  // namespace understudy::predictor

@@ -10,17 +10,15 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Instruction;
-
 /// Is asked about each communication of a job once, and keeps its times. Of one thread alone.
 class Listener final : public Costs {
  public:
-  [[nodiscard]] OperatorCost of_operator(const et_schema::Program& /*program*/,
+  [[nodiscard]] OperatorCost of_operator(const Program& /*program*/,
                                          const Instruction& /*instruction*/) const override {
     return {};
   }
 
-  [[nodiscard]] Estimate of_gap(const et_schema::Program& /*program*/,
+  [[nodiscard]] Estimate of_gap(const Program& /*program*/,
                                 const Instruction& /*instruction*/) const override {
     return {};
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
@@ -10,14 +9,10 @@
 #include "et_schema/support/error.h"
 #include "predictor/simulate/flow.h"
 #include "predictor/simulate/host_gaps.h"
-#include "recorded_timeline.h"
+#include "recorded_waits.h"
 
 namespace understudy::predictor {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 
 constexpr const char* kModel = "recorded";
 
@@ -65,170 +60,129 @@ Estimate with_faults(double ns, double faults, const PageFaultCost& fault) {
 
 }  // namespace
 
-class RecordedCosts::Tables {
- public:
-  Tables(const Job& job, const PageFaultCost& fault) : fault_(fault) {
-    std::vector<Flow> flows;
-    for (const Program* program : job.programs) {
-      flows.push_back(flow_of(*program));
-    }
-    const auto host_ns = host_times_without_waits(job.programs, flows);
-    for (std::size_t p = 0; p < job.programs.size(); ++p) {
-      add(*job.programs[p], flows[p], host_ns[p]);
-    }
-  }
-
-  [[nodiscard]] OperatorCost of_operator(const Program& program,
-                                         const Instruction& instruction) const {
-    const Row& row = row_of(program, instruction);
-    if (!instruction.timing) {
-      const bool is_work = instruction.kind == InstructionKind::kOp ||
-                           instruction.kind == InstructionKind::kNative ||
-                           instruction.kind == InstructionKind::kKernel;
-      OperatorCost none;
-      none.host.model = "not in the profile";
-      none.host.modelled = !is_work;
-      return none;
-    }
-    OperatorCost cost;
-    cost.host = with_faults(row.host_ns, row.faults, fault_);
-    cost.device = known(row.device_ns, kModel);
-    cost.launches = row.launches;
-    return cost;
-  }
-
-  [[nodiscard]] Estimate of_gap(const Program& program, const Instruction& instruction) const {
-    return known(row_of(program, instruction).gap_ns, kModel);
-  }
-
-  /// The rank that came last waited for nobody: what it took.
-  [[nodiscard]] Estimate of_communication(const CommCall& call) const {
-    std::optional<double> least_ns;
-    for (const Instruction* side : call.sides) {
-      const auto found = communications_.find(side);
-      if (found != communications_.end()) {
-        least_ns = std::min(least_ns.value_or(found->second), found->second);
-      }
-    }
-    if (least_ns) {
-      return known(*least_ns, kModel);
-    }
-    const auto bytes = static_cast<double>(call.bytes);
-    if (ns_per_byte_) {
-      Estimate estimate = known(bytes * *ns_per_byte_, "recorded rate");
-      estimate.low_ns = 0;
-      estimate.high_ns *= 2;
-      return estimate;
-    }
-    Estimate assumed = known(kAssumedLatencyNs + bytes / kAssumedBytesPerNs, "assumed 10 GB/s");
-    assumed.low_ns = 0;
-    assumed.high_ns *= 4;
-    assumed.modelled = call.kind == et_schema::CommKind::kBarrier;
-    return assumed;
-  }
-
- private:
-  struct Row {
-    double host_ns = 0;
-    double gap_ns = 0;
-    double device_ns = 0;
-    double faults = 0;
-    std::uint64_t launches = 0;
-  };
-
-  [[nodiscard]] const Row& row_of(const Program& program, const Instruction& instruction) const {
-    const std::vector<Row>& rows = rows_.at(&program);
-    return rows[static_cast<std::size_t>(&instruction - program.instructions.data())];
-  }
-
-  void add(const Program& program, const Flow& flow, const std::vector<std::int64_t>& host_ns) {
-    Timelines timelines{{}, flow.timelines};
-    for (const InstructionFlow& own : flow.instructions) {
-      timelines.of_instruction.push_back(own.timeline);
-    }
-    const HostGaps gaps = host_gaps(program, timelines);
-    const ObservedComms seen = observed_comms(program, flow);
-    std::vector<Row>& rows = rows_[&program];
-    rows.resize(program.instructions.size());
-    bool is_first = true;
-    for (std::size_t at = 0; at < rows.size(); ++at) {
-      const Instruction& instruction = program.instructions[at];
-      if (!instruction.timing) {
-        continue;
-      }
-      Row& row = rows[at];
-      row.host_ns = seen.call_is_wait[at] ? 0 : static_cast<double>(host_ns[at]);
-      row.gap_ns = seen.gap_is_wait[at] ? 0 : static_cast<double>(gaps.of_instruction[at].host_ns);
-      if (is_first && flow.instructions[at].timeline == 0) {
-        // Iterations follow each other: what came behind the last operator is before the first.
-        row.gap_ns += static_cast<double>(gaps.at_end.host_ns);
-        is_first = false;
-      }
-      if (is_communication(instruction)) {
-        note_communication(program, instruction, seen.of_instruction[at]);
-      } else {
-        row.device_ns = static_cast<double>(instruction.timing->device_ns);
-        row.launches = instruction.timing->launches;
-      }
-    }
-    spread_faults(program, rows);
-  }
-
-  void note_communication(const Program& program, const Instruction& call,
-                          const std::optional<ObservedComm>& seen) {
-    if (call.timing->launches > 0) {
-      communications_[&call] = static_cast<double>(call.timing->device_ns);
-    } else if (seen) {
-      communications_[&call] = static_cast<double>(seen->ns);
-      const double bytes = bytes_of(program, call);
-      if (seen->is_whole && bytes > 0) {
-        ns_per_byte_ = std::min(ns_per_byte_.value_or(std::numeric_limits<double>::infinity()),
-                                static_cast<double>(seen->ns) / bytes);
-      }
-    }
-  }
-
-  /// Steps that nothing observed met more or fewer faults than the profiled ones: of each operator
-  /// as large a part as it has of the time.
-  static void spread_faults(const Program& program, std::vector<Row>& rows) {
-    const et_schema::RecordedProfile& profile = *program.profile;
-    if (!profile.minor_faults || !profile.profiled_minor_faults) {
-      return;
-    }
-    double all_ns = 0;
-    for (const Row& row : rows) {
-      all_ns += row.host_ns;
-    }
-    const auto more = static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults);
-    for (Row& row : rows) {
-      row.faults = all_ns > 0 ? more * row.host_ns / all_ns : 0;
-    }
-  }
-
-  PageFaultCost fault_;
-  std::unordered_map<const Program*, std::vector<Row>> rows_;
-  std::unordered_map<const Instruction*, double> communications_;
-  std::optional<double> ns_per_byte_;  ///< of a CPU's communications
-};
-
-RecordedCosts::RecordedCosts(const Job& job, const PageFaultCost& fault) {
+RecordedCosts::RecordedCosts(const Job& job, const PageFaultCost& fault) : fault_(fault) {
   refuse_unprofiled(job);
-  tables_ = std::make_unique<const Tables>(job, fault);
+  std::vector<Flow> flows;
+  for (const Program* program : job.programs) {
+    flows.push_back(flow_of(*program));
+  }
+  const auto host_ns = host_times_without_waits(job.programs, flows);
+  for (std::size_t p = 0; p < job.programs.size(); ++p) {
+    add(*job.programs[p], flows[p], host_ns[p]);
+  }
 }
-
-RecordedCosts::~RecordedCosts() = default;
 
 OperatorCost RecordedCosts::of_operator(const Program& program,
                                         const Instruction& instruction) const {
-  return tables_->of_operator(program, instruction);
-}
-
-Estimate RecordedCosts::of_communication(const CommCall& call) const {
-  return tables_->of_communication(call);
+  const Row& row = row_of(program, instruction);
+  OperatorCost cost;
+  if (!instruction.timing) {
+    cost.host.model = "not in the profile";
+    cost.host.modelled = instruction.kind != InstructionKind::kOp &&
+                         instruction.kind != InstructionKind::kNative &&
+                         instruction.kind != InstructionKind::kKernel;
+    return cost;
+  }
+  cost.host = with_faults(row.host_ns, row.faults, fault_);
+  cost.device = known(row.device_ns, kModel);
+  cost.launches = row.launches;
+  return cost;
 }
 
 Estimate RecordedCosts::of_gap(const Program& program, const Instruction& instruction) const {
-  return tables_->of_gap(program, instruction);
+  return known(row_of(program, instruction).gap_ns, kModel);
+}
+
+/// The rank that came last waited for nobody: what it took.
+Estimate RecordedCosts::of_communication(const CommCall& call) const {
+  std::optional<double> least_ns;
+  for (const Instruction* side : call.sides) {
+    const auto found = communications_.find(side);
+    if (found != communications_.end()) {
+      least_ns = std::min(least_ns.value_or(found->second), found->second);
+    }
+  }
+  if (least_ns) {
+    return known(*least_ns, kModel);
+  }
+  const auto bytes = static_cast<double>(call.bytes);
+  if (ns_per_byte_) {
+    Estimate estimate = known(bytes * *ns_per_byte_, "recorded rate");
+    estimate.low_ns = 0;
+    estimate.high_ns *= 2;
+    return estimate;
+  }
+  Estimate assumed = known(kAssumedLatencyNs + bytes / kAssumedBytesPerNs, "assumed 10 GB/s");
+  assumed.low_ns = 0;
+  assumed.high_ns *= 4;
+  assumed.modelled = call.kind == CommKind::kBarrier;
+  return assumed;
+}
+
+const RecordedCosts::Row& RecordedCosts::row_of(const Program& program,
+                                                const Instruction& instruction) const {
+  return rows_.at(&program)[static_cast<std::size_t>(&instruction - program.instructions.data())];
+}
+
+void RecordedCosts::add(const Program& program, const Flow& flow,
+                        const std::vector<std::int64_t>& host_ns) {
+  const HostGaps gaps = host_gaps(program, flow);
+  const ObservedComms seen = observed_comms(program, flow);
+  std::vector<Row>& rows = rows_[&program];
+  rows.resize(program.instructions.size());
+  bool is_first = true;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    if (!instruction.timing) {
+      continue;
+    }
+    Row& row = rows[at];
+    row.host_ns = seen.call_is_wait[at] ? 0 : static_cast<double>(host_ns[at]);
+    row.gap_ns = seen.gap_is_wait[at] ? 0 : static_cast<double>(gaps.of_instruction[at].host_ns);
+    if (is_first && flow.instructions[at].timeline == 0) {
+      // Iterations follow each other: what came behind the last operator is before the first.
+      row.gap_ns += static_cast<double>(gaps.at_end.host_ns);
+      is_first = false;
+    }
+    if (is_communication(instruction)) {
+      note_communication(program, instruction, seen.of_instruction[at]);
+    } else {
+      row.device_ns = static_cast<double>(instruction.timing->device_ns);
+      row.launches = instruction.timing->launches;
+    }
+  }
+  spread_faults(program, rows);
+}
+
+void RecordedCosts::note_communication(const Program& program, const Instruction& call,
+                                       const std::optional<ObservedComm>& seen) {
+  if (call.timing->launches > 0) {
+    communications_[&call] = static_cast<double>(call.timing->device_ns);
+  } else if (seen) {
+    communications_[&call] = static_cast<double>(seen->ns);
+    const double bytes = bytes_of(program, call);
+    if (seen->is_whole && bytes > 0) {
+      ns_per_byte_ = std::min(ns_per_byte_.value_or(std::numeric_limits<double>::infinity()),
+                              static_cast<double>(seen->ns) / bytes);
+    }
+  }
+}
+
+/// Steps that nothing observed met more or fewer faults than the profiled ones: of each operator
+/// as large a part as it has of the time.
+void RecordedCosts::spread_faults(const Program& program, std::vector<Row>& rows) {
+  const et_schema::RecordedProfile& profile = *program.profile;
+  if (!profile.minor_faults || !profile.profiled_minor_faults) {
+    return;
+  }
+  double all_ns = 0;
+  for (const Row& row : rows) {
+    all_ns += row.host_ns;
+  }
+  const auto more = static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults);
+  for (Row& row : rows) {
+    row.faults = all_ns > 0 ? more * row.host_ns / all_ns : 0;
+  }
 }
 
 }  // namespace understudy::predictor

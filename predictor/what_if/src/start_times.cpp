@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "predictor/what_if/recorded_costs.h"
-#include "recorded_timeline.h"
+#include "recorded_waits.h"
 
 namespace understudy::predictor {
 namespace {
@@ -12,13 +12,13 @@ namespace {
 using et_schema::GroupId;
 
 /// By group: the end of the first collective's kernel, in the rank's own time.
-std::map<GroupId, std::int64_t> first_ends(const et_schema::Program& program) {
+std::map<GroupId, std::int64_t> first_ends(const Program& program) {
   const RecordedTimeline timeline = recorded_timeline(program, flow_of(program));
   std::map<GroupId, std::int64_t> ends_ns;
   std::map<GroupId, bool> is_seen;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
-    const et_schema::Instruction& instruction = program.instructions[at];
-    if (instruction.kind != et_schema::InstructionKind::kCollective) {
+    const Instruction& instruction = program.instructions[at];
+    if (instruction.kind != InstructionKind::kCollective) {
       continue;
     }
     const GroupId group = instruction.comm->group;
@@ -38,7 +38,7 @@ std::vector<std::int64_t> recorded_start_times(const Job& job) {
     return result;
   }
   std::vector<std::map<GroupId, std::int64_t>> ends_ns;
-  for (const et_schema::Program* program : job.programs) {
+  for (const Program* program : job.programs) {
     ends_ns.push_back(first_ends(*program));
   }
   std::vector<std::optional<std::int64_t>> starts_ns(ranks);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -18,10 +19,6 @@
 
 namespace understudy::predictor {
 namespace {
-
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 
 constexpr double kLargestFactor = 1e6;
 constexpr std::size_t kLongestText = 200;
@@ -89,7 +86,7 @@ bool is_about_operator(const WhatIf& question, const Instruction& instruction) {
                    std::regex_search(instruction.name, *question.pattern);
 }
 
-bool is_about_call(const WhatIf& question, et_schema::CommKind kind) {
+bool is_about_call(const WhatIf& question, CommKind kind) {
   return question.target == WhatIfTarget::kNetwork ||
          (question.target == WhatIfTarget::kCollective &&
           question.name == et_schema::to_string(kind));
@@ -101,46 +98,28 @@ bool is_work_of_host(const Program& program, const Instruction& instruction,
   return cost.launches == 0 && cost.device.ns == 0 && !touches_device(program, instruction);
 }
 
-void apply(const WhatIf& question, const Program& program, const Instruction& instruction,
-           OperatorCost& cost) {
-  const bool of_host = is_work_of_host(program, instruction, cost);
-  if (is_about_operator(question, instruction)) {
-    Estimate& estimate = of_host ? cost.host : cost.device;
-    estimate = scaled(estimate, question.factor);
-  } else if (question.target == WhatIfTarget::kHost && !of_host) {
-    cost.host = scaled(cost.host, question.factor);
-  }
-}
-
-/// What a question is about of one instruction.
-double meant_ns(const WhatIf& question, const Program& program, const Instruction& instruction,
-                const PlayedCost& cost, bool& is_meant) {
+/// The estimates of one instruction that a question is about.
+std::vector<Estimate*> meant(const WhatIf& question, const Program& program,
+                             const Instruction& instruction, PlayedCost& cost) {
   const bool of_host = is_work_of_host(program, instruction, cost.cost);
-  is_meant = true;
   if (is_communication(instruction) && is_about_call(question, instruction.comm->kind)) {
-    return cost.communication.ns;
+    return {&cost.communication};
   }
   if (is_about_operator(question, instruction)) {
-    return of_host ? cost.cost.host.ns : cost.cost.device.ns;
+    return {of_host ? &cost.cost.host : &cost.cost.device};
   }
-  if (question.target == WhatIfTarget::kHost && instruction.kind != InstructionKind::kMarker) {
-    return cost.gap.ns + (of_host ? 0 : cost.cost.host.ns);
+  if (question.target != WhatIfTarget::kHost || instruction.kind == InstructionKind::kMarker) {
+    return {};
   }
-  is_meant = question.target == WhatIfTarget::kSingleStream && touches_device(program, instruction);
-  return 0;
+  return of_host ? std::vector{&cost.gap} : std::vector{&cost.gap, &cost.cost.host};
 }
 
-/// What the next question finds, behind this one.
+/// Answers the question of one instruction, in place.
 void change(const WhatIf& question, const Program& program, const Instruction& instruction,
             PlayedCost& cost) {
-  if (is_communication(instruction) && is_about_call(question, instruction.comm->kind)) {
-    cost.communication = scaled(cost.communication, question.factor);
-    return;
+  for (Estimate* estimate : meant(question, program, instruction, cost)) {
+    *estimate = scaled(*estimate, question.factor);
   }
-  if (question.target == WhatIfTarget::kHost) {
-    cost.gap = scaled(cost.gap, question.factor);
-  }
-  apply(question, program, instruction, cost.cost);
 }
 
 /// Classes and kinds of communication that are there.
@@ -214,11 +193,11 @@ WhatIfCosts::WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions)
 
 OperatorCost WhatIfCosts::of_operator(const Program& program,
                                       const Instruction& instruction) const {
-  OperatorCost cost = costs_.of_operator(program, instruction);
+  PlayedCost played{costs_.of_operator(program, instruction), {}, {}};
   for (const WhatIf& question : questions_) {
-    apply(question, program, instruction, cost);
+    change(question, program, instruction, played);
   }
-  return cost;
+  return played.cost;
 }
 
 Estimate WhatIfCosts::of_communication(const CommCall& call) const {
@@ -254,15 +233,20 @@ std::vector<WhatIfChanges> changes_of(const Job& job,
       const Instruction& instruction = job.programs[p]->instructions[at];
       PlayedCost cost = costs[p][at];
       for (std::size_t q = 0; q < questions.size(); ++q) {
-        bool is_meant = false;
-        const double ns = meant_ns(questions[q], *job.programs[p], instruction, cost, is_meant);
-        if (is_meant) {
-          WhatIfChange& row = changes[q][instruction.name];
-          row.instructions += ranks[p];
-          row.before_ns += ns * static_cast<double>(ranks[p]);
-          row.after_ns = row.before_ns * questions[q].factor;
-          change(questions[q], *job.programs[p], instruction, cost);
+        const std::vector<Estimate*> all = meant(questions[q], *job.programs[p], instruction, cost);
+        const bool is_moved = questions[q].target == WhatIfTarget::kSingleStream &&
+                              touches_device(*job.programs[p], instruction);
+        if (all.empty() && !is_moved) {
+          continue;
         }
+        const double ns = std::accumulate(
+            all.begin(), all.end(), 0.0,
+            [](double sum, const Estimate* estimate) { return sum + estimate->ns; });
+        WhatIfChange& row = changes[q][instruction.name];
+        row.instructions += ranks[p];
+        row.before_ns += ns * static_cast<double>(ranks[p]);
+        row.after_ns = row.before_ns * questions[q].factor;
+        change(questions[q], *job.programs[p], instruction, cost);
       }
     }
   }
@@ -272,6 +256,15 @@ std::vector<WhatIfChanges> changes_of(const Job& job,
     }
   }
   return changes;
+}
+
+Program placed_on_device(Program program) {
+  for (et_schema::Storage& storage : program.storages) {
+    if (storage.device.type == et_schema::DeviceType::kCpu) {
+      storage.device = {et_schema::DeviceType::kCuda, 0};
+    }
+  }
+  return program;
 }
 
 }  // namespace understudy::predictor

@@ -14,10 +14,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
-
 /// `node`: of the trace; 0 behind the last one.
 [[noreturn]] void refuse_world_size(int rank, std::uint64_t node, std::string expected,
                                     std::string got,

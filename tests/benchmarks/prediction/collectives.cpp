@@ -19,7 +19,6 @@
 #include "et_schema/support/read_file.h"
 #include "predictor/collectives/models.h"
 #include "predictor/collectives/rows.h"
-#include "predictor/collectives/sigmoid.h"
 #include "predictor/fitting/errors.h"
 #include "predictor/fitting/interpolation.h"
 #include "predictor/fitting/least_squares.h"
@@ -97,28 +96,18 @@ void print_title(const std::string& title) {
              "GMAE", "MAPE", "max", "sign", "held");
 }
 
+/// A size and what it took.
+struct SizeTime {
+  double bytes = 0;
+  double us = 0;
+};
+
 std::map<int, std::vector<SizeTime>> sweeps_of(const Rows& rows) {
   std::map<int, std::vector<SizeTime>> sweeps;
   for (const CollectiveRow& row : rows) {
     sweeps[row.ranks].push_back({static_cast<double>(row.bytes), row.median_ns / 1e3});
   }
   return sweeps;
-}
-
-Outcome judge_sigmoid(const Rows& train, const Rows& test, Regions regions, bool adds_overhead) {
-  std::map<int, BandwidthSigmoid> sigmoids;
-  for (const auto& [ranks, sweep] : sweeps_of(train)) {
-    sigmoids[ranks] = *fit_sigmoid(sweep, 2.0 * (ranks - 1) / ranks, regions);
-    sigmoids[ranks].adds_overhead = adds_overhead;
-    if (regions == Regions::kNone) {
-      sigmoids[ranks].overhead_us = sweep.front().us;
-    }
-  }
-  return judge(test, [&](const CollectiveRow& row) {
-    return known(1e3 * sigmoid_us(sigmoids.at(row.ranks), static_cast<double>(row.bytes),
-                                  2.0 * (row.ranks - 1) / row.ranks),
-                 "sigmoid");
-  });
 }
 
 Outcome judge_alpha_beta(const Rows& train, const Rows& test) {
@@ -184,12 +173,6 @@ bool study_sizes(const Rows& rows) {
   const Rows train = chosen(rows, [](const auto& row) { return is_power_of_two(row.bytes); });
   const Rows test = chosen(rows, [&](const auto& row) { return sizes.contains(row.bytes); });
   print_title("Sizes between powers of two");
-  print("A: published sigmoid, its own regions",
-        judge_sigmoid(train, test, Regions::kPublished, true), false);
-  print("B: sigmoid without a flat region", judge_sigmoid(train, test, Regions::kNone, true),
-        false);
-  print("C: B, no overhead where saturated", judge_sigmoid(train, test, Regions::kNone, false),
-        false);
   print("D: alpha-beta", judge_alpha_beta(train, test), false);
   print("E: linear in ln size", judge_log_log(train, test), false);
   const Outcome ours = judge_ours(train, test);

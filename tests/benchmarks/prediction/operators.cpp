@@ -201,8 +201,7 @@ void study_split(const Operators& operators, Split (*split_of)(const std::vector
     for (const CardSamples& card : cards) {
       const Split split = split_of(card.samples);
       for (const Candidate candidate : candidates) {
-        scores[candidate].add(
-            errors_of(residuals(split.asked, *fit_model(candidate, split.known))));
+        scores[candidate].add(errors_of(residuals(split.asked, fit_model(candidate, split.known))));
       }
       FitOptions options;
       options.candidates = {Candidate::kTwoClock, Candidate::kTrees};

@@ -12,6 +12,11 @@ std::string csv_refusal(std::string_view text) {
   return testing_errors::error_of([&] { return parse_csv(text, "t.csv"); });
 }
 
+std::string no_csv(int line, const std::string& expected, const std::string& got) {
+  return "the table cannot be read\n  file:     t.csv, line " + std::to_string(line) +
+         "\n  expected: " + expected + "\n  got:      " + got;
+}
+
 TEST(Csv, CellsInQuotesHoldCommasQuotesAndLineBreaks) {
   const CsvTable table = parse_csv("a,b\r\n\"x, \"\"y\"\"\",1\n\"two\nlines\",2\n", "t.csv");
   EXPECT_EQ(table.columns, (std::vector<std::string>{"a", "b"}));
@@ -42,30 +47,20 @@ TEST(Csv, AnEmptyLastCellIsACell) {
 }
 
 TEST(Csv, RefusesWhatIsNoTable) {
-  EXPECT_EQ(csv_refusal(""),
-            "the table cannot be read\n  file:     t.csv, line 1\n  expected: a line of column "
-            "titles\n  got:      an empty file");
-  EXPECT_EQ(csv_refusal("a,a\n"),
-            "the table cannot be read\n  file:     t.csv, line 1\n  expected: each column once\n  "
-            "got:      a twice");
-  EXPECT_EQ(csv_refusal("a,b\n1,2\n1,2,3\n"),
-            "the table cannot be read\n  file:     t.csv, line 3\n  expected: 2 cells, as the "
-            "titles have\n  got:      3");
+  EXPECT_EQ(csv_refusal(""), no_csv(1, "a line of column titles", "an empty file"));
+  EXPECT_EQ(csv_refusal("a,a\n"), no_csv(1, "each column once", "a twice"));
+  EXPECT_EQ(csv_refusal("a,b\n1,2\n1,2,3\n"), no_csv(3, "2 cells, as the titles have", "3"));
   EXPECT_EQ(csv_refusal("a\n1\n\"open\n"),
-            "the table cannot be read\n  file:     t.csv, line 3\n  expected: a cell that ends "
-            "with a quote\n  got:      the end of the file");
+            no_csv(3, "a cell that ends with a quote", "the end of the file"));
   EXPECT_EQ(csv_refusal("a\n\"x\"y\n"),
-            "the table cannot be read\n  file:     t.csv, line 2\n  expected: a comma or the end "
-            "of the line behind a quoted cell\n  got:      y");
+            no_csv(2, "a comma or the end of the line behind a quoted cell", "y"));
 }
 
 TEST(Csv, OtherSeparatorsAreNamed) {
   EXPECT_EQ(csv_refusal("a;b\n1;2\n"),
-            "the table cannot be read\n  file:     t.csv, line 1\n  expected: commas between "
-            "columns, and points in numbers\n  got:      semicolons");
+            no_csv(1, "commas between columns, and points in numbers", "semicolons"));
   EXPECT_EQ(csv_refusal("a\tb\n1\t2\n"),
-            "the table cannot be read\n  file:     t.csv, line 1\n  expected: commas between "
-            "columns, and points in numbers\n  got:      tabs");
+            no_csv(1, "commas between columns, and points in numbers", "tabs"));
 }
 
 }  // namespace

@@ -17,6 +17,13 @@ std::string refusal(const std::string& text) {
   return testing_errors::error_of([&] { return read(text); });
 }
 
+/// The message about a cell.
+std::string unreadable(int line, const std::string& field, const std::string& expected,
+                       const std::string& got) {
+  return "the table of operators cannot be read\n  file:     t.csv, line " + std::to_string(line) +
+         "\n  field:    " + field + "\n  expected: " + expected + "\n  got:      " + got;
+}
+
 TEST(OperatorTable, LinearsOutputIsMByKAndNContracts) {
   const auto calls = read(std::string(kHeader) + "B,M,N,K\nlinear,0.5,V100,1,58,13,141\n");
   ASSERT_EQ(calls.size(), 1U);
@@ -102,52 +109,40 @@ TEST(OperatorTable, TheTitleItselfGoesFirst) {
 }
 
 TEST(OperatorTable, TwoSpellingsOfOneTitleAreRefused) {
-  EXPECT_EQ(refusal("OPName,Latency (ms),latency_us,Device,B,H\nrelu,2,1,P4,2,3\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 1\n  field:    "
-            "Latency\n  expected: one column of this title\n  got:      \"Latency (ms)\" and "
-            "\"latency_us\"");
+  EXPECT_EQ(
+      refusal("OPName,Latency (ms),latency_us,Device,B,H\nrelu,2,1,P4,2,3\n"),
+      unreadable(1, "Latency", "one column of this title", "\"Latency (ms)\" and \"latency_us\""));
   EXPECT_EQ(refusal("OPName,latency_us,Device,B,H\nrelu,0,P4,2,3\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
-            "Latency\n  expected: microseconds, more than 0\n  got:      0");
+            unreadable(2, "Latency", "microseconds, more than 0", "0"));
 }
 
 TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
   EXPECT_EQ(refusal("OPName,Device,B,H\nadd,P4,2,3\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 1\n  field:    "
-            "Latency\n  expected: a column of this title\n  got:      none among \"OPName\", "
-            "\"Device\", \"B\", "
-            "\"H\"\n  hint:     "
-            "docs/formats.md, \"Operator tables\", lists the columns");
+            unreadable(1, "Latency", "a column of this title",
+                       "none among \"OPName\", \"Device\", \"B\", \"H\"") +
+                "\n  hint:     docs/formats.md, \"Operator tables\", lists the columns");
   EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,P4,2,3\nadd,nan,P4,2,3\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 3\n  field:    "
-            "Latency\n  expected: milliseconds, more than 0\n  got:      nan");
+            unreadable(3, "Latency", "milliseconds, more than 0", "nan"));
   EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,P4,0,3\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    B\n  "
-            "expected: a whole number, 1 or more\n  got:      0");
-  EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nfrobnicate,1,P4,2,3\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
-            "OPName\n  expected: an operator such as \"aten::add.Tensor\", or a kernel table's "
-            "name\n  got:      frobnicate");
+            unreadable(2, "B", "a whole number, 1 or more", "0"));
   EXPECT_EQ(
-      refusal(std::string(kHeader) + "B,H\nadd,1,P4,4294967296,4294967296\n"),
-      "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    OPName\n  "
-      "expected: tensors below 2^62 bytes\n  got:      float32[4294967296,4294967296]");
+      refusal(std::string(kHeader) + "B,H\nfrobnicate,1,P4,2,3\n"),
+      unreadable(2, "OPName", "an operator such as \"aten::add.Tensor\", or a kernel table's name",
+                 "frobnicate"));
+  EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,P4,4294967296,4294967296\n"),
+            unreadable(2, "OPName", "tensors below 2^62 bytes", "float32[4294967296,4294967296]"));
   EXPECT_EQ(
       refusal("OPName,Latency,Device,B,H\radd,1,P4,2,3\r"),
       "the table cannot be read\n  file:     t.csv, line 1\n  expected: lines that end with a "
       "line feed\n  got:      carriage returns alone");
   EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[0],\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
-            "Inputs\n  expected: sizes of 1 or more\n  got:      float32[0]");
+            unreadable(2, "Inputs", "sizes of 1 or more", "float32[0]"));
   EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[4],float32[0]\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
-            "Outputs\n  expected: sizes of 1 or more\n  got:      float32[0]");
+            unreadable(2, "Outputs", "sizes of 1 or more", "float32[0]"));
   EXPECT_EQ(refusal(std::string(kHeader) + "Inputs,Outputs\naten::a,1,P4,float32[1,\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
-            "Inputs\n  expected: tensors such as \"float32[4,5] int64[4]\"\n  got:      float32[1");
+            unreadable(2, "Inputs", "tensors such as \"float32[4,5] int64[4]\"", "float32[1"));
   EXPECT_EQ(refusal(std::string(kHeader) + "B,H\nadd,1,,2,3\n"),
-            "the table of operators cannot be read\n  file:     t.csv, line 2\n  field:    "
-            "Device\n  expected: the name of a card or \"cpu\"\n  got:      nothing");
+            unreadable(2, "Device", "the name of a card or \"cpu\"", "nothing"));
 }
 
 TEST(TensorLayout, TextAndBack) {

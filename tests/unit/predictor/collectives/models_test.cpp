@@ -211,16 +211,6 @@ TEST(CollectiveModels, ReadBackAsWritten) {
   EXPECT_EQ(again, models);
 }
 
-TEST(CollectiveModels, ReadBackWhereTheSweepStartsLate) {
-  std::vector<CollectiveRow> rows;
-  for (std::int64_t mib = 1; mib <= 256; mib *= 2) {
-    rows.push_back(exact_row(CommKind::kAllReduce, mib << 20U, 4));
-  }
-  const CollectiveModels models = fit_collectives(rows);
-  ASSERT_TRUE(models.series[0].curves[0].sigmoid);
-  EXPECT_EQ(read_back(to_json(models)), models);
-}
-
 TEST(CollectiveModels, DamagedSectionsAreRefusedByField) {
   const std::string json = to_json(only_all_reduce());
   const auto message = [&](const std::string& from, const std::string& to) {

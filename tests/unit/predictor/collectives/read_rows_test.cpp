@@ -14,42 +14,38 @@ using et_schema::CommKind;
 using et_schema::DType;
 
 std::string message_of(const std::string& text, const std::string& file = "rows.txt") {
-  return testing_errors::error_of([&] { return parse_collective_rows(text, file); }) + "\n";
+  return testing_errors::error_of([&] { return parse_collective_rows(text, file); });
 }
 
-const std::string kText =
-    "# nccl-tests version 2.17.9 nccl-headers=22903 nccl-library=22903\n"
-    "# Collective test starting: all_gather_perf\n"
-    "# nThread 1 nGpus 1 minBytes 0 maxBytes 64 step: 2(factor) warmup iters: 1 iters: 20\n"
-    "#\n"
-    "# Using devices\n"
-    "#  Rank  0 Group  0 Pid    490 on     host-a device  0 [0000:0f:00] NVIDIA A100\n"
-    "#  Rank  1 Group  0 Pid    491 on     host-a device  1 [0000:10:00] NVIDIA A100\n"
-    "#  Rank  2 Group  0 Pid    505 on     host-b device  0 [0000:0f:00] NVIDIA A100\n"
-    "#  Rank  3 Group  0 Pid    506 on     host-b device  1 [0000:10:00] NVIDIA A100\n"
-    "#\n"
-    "#                                                   out-of-place            in-place\n"
-    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
-    "time  "
-    " algbw   busbw  #wrong\n"
-    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             "
-    "(us)  "
-    "(GB/s)  (GB/s)\n"
-    "           0             0     float    none      -1     0.12    0.00    0.00       0     "
-    "0.10  "
-    "  0.00    0.00       0\n"
-    "          32             8     half     none      -1    12.34    0.00    0.00       0    "
-    "12.10  "
-    "  0.00    0.00     N/A\n"
-    "          64            16     float                    1.2e+01    0.01    0.00       0    "
-    "11.00 "
-    "   0.01    0.00       0\n"
-    "         128            32     float    none      -1    14.00    0.01    0.01       3    "
-    "14.00  "
-    "  0.01    0.01       0\n"
-    "         garbage\n"
-    "         256\n"
-    "# Out of bounds values : 0 OK\n";
+/// The message about a file that cannot be read.
+std::string unreadable(const std::string& field, const std::string& expected,
+                       const std::string& got, const std::string& file = "rows.txt") {
+  return "the measured communication cannot be read\n  file:     " + file +
+         (field.empty() ? "" : "\n  field:    " + field) + "\n  expected: " + expected +
+         "\n  got:      " + got + "\n  hint:     docs/formats.md lists what is read";
+}
+
+const std::string kText = R"(# nccl-tests version 2.17.9 nccl-headers=22903 nccl-library=22903
+# Collective test starting: all_gather_perf
+# nThread 1 nGpus 1 minBytes 0 maxBytes 64 step: 2(factor) warmup iters: 1 iters: 20
+#
+# Using devices
+#  Rank  0 Group  0 Pid    490 on     host-a device  0 [0000:0f:00] NVIDIA A100
+#  Rank  1 Group  0 Pid    491 on     host-a device  1 [0000:10:00] NVIDIA A100
+#  Rank  2 Group  0 Pid    505 on     host-b device  0 [0000:0f:00] NVIDIA A100
+#  Rank  3 Group  0 Pid    506 on     host-b device  1 [0000:10:00] NVIDIA A100
+#
+#                                                   out-of-place            in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+           0             0     float    none      -1     0.12    0.00    0.00       0     0.10    0.00    0.00       0
+          32             8     half     none      -1    12.34    0.00    0.00       0    12.10    0.00    0.00     N/A
+          64            16     float                    1.2e+01    0.01    0.00       0    11.00    0.01    0.00       0
+         128            32     float    none      -1    14.00    0.01    0.01       3    14.00    0.01    0.01       0
+         garbage
+         256
+# Out of bounds values : 0 OK
+)";
 
 TEST(ReadRows, NcclTestsText) {
   const ReadCollectives read = parse_collective_rows(kText, "logs/any.txt");
@@ -72,26 +68,18 @@ TEST(ReadRows, NcclTestsTextWithoutItsProgram) {
   text.erase(text.find("all_gather_perf"), std::string("all_gather_perf").size());
   EXPECT_EQ(parse_collective_rows(text, "logs/alltoall_perf.txt").rows[0].kind,
             CommKind::kAllToAll);
-  EXPECT_EQ(message_of(text),
-            "the measured communication cannot be read\n"
-            "  file:     rows.txt\n"
-            "  field:    the collective\n"
-            "  expected: the program's name in the text or the file's: all_reduce_perf.txt\n"
-            "  got:      none\n"
-            "  hint:     docs/formats.md lists what is read\n");
+  EXPECT_EQ(
+      message_of(text),
+      unreadable("the collective",
+                 "the program's name in the text or the file's: all_reduce_perf.txt", "none"));
 }
 
 TEST(ReadRows, NcclTestsTextWithTimestampsAndWithoutRanks) {
-  const std::string head =
-      "# Collective test starting: all_reduce_perf\n"
-      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
-      "time "
-      "  algbw   busbw  #wrong           timestamp\n";
-  const std::string row =
-      "  1073741824     268435456     float     sum      -1  10908.0   98.44  184.57       0  "
-      "11220.1 "
-      "  95.70  179.43       0  2025-01-31 12:00:00\n";
-  const ReadCollectives read = parse_collective_rows(head + row, "x");
+  const ReadCollectives read = parse_collective_rows(R"(# Collective test starting: all_reduce_perf
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong           timestamp
+  1073741824     268435456     float     sum      -1  10908.0   98.44  184.57       0  11220.1   95.70  179.43       0  2025-01-31 12:00:00
+)",
+                                                     "x");
   ASSERT_EQ(read.rows.size(), 1U);
   EXPECT_EQ(read.rows[0].ranks, 16);
   EXPECT_EQ(read.rows[0].median_ns, 10908000);
@@ -137,23 +125,20 @@ TEST(ReadRows, NcclTestsJsonListsTheFirstGpuOfEachProcess) {
 }
 
 const std::string kOldText =
-    "# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20\n"
-    "#\n"
-    "# Using devices\n"
-    "#   Rank  0 Pid  71327 on   host-a device  0 [0x1a] Tesla V100-SXM3-32GB\n"
-    "#   Rank  1 Pid  71327 on   host-a device  1 [0x1b] Tesla V100-SXM3-32GB\n"
-    "#\n"
-    "#                                                     out-of-place            in-place\n"
-    "#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  "
-    "error\n"
-    "#        (B)    (elements)             (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
-    "           8             1   float    158.3    0.00    0.00  1e-07    158.4    0.00    0.00  "
-    "0e+00\n"
-    "          16             2    half    160.4    0.00    0.00  1e-04    160.7    0.00    0.00  "
-    "3e-08\n"
-    "          32             4   float    159.2    0.00    0.00  1e-02    159.9    0.00    0.00  "
-    "0e+00\n"
-    " Out of bounds values : 0 OK\n";
+    R"(# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20
+#
+# Using devices
+#   Rank  0 Pid  71327 on   host-a device  0 [0x1a] Tesla V100-SXM3-32GB
+#   Rank  1 Pid  71327 on   host-a device  1 [0x1b] Tesla V100-SXM3-32GB
+#
+#                                                     out-of-place            in-place
+#       size         count    type     time   algbw   busbw  error     time   algbw   busbw  error
+#        (B)    (elements)             (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+           8             1   float    158.3    0.00    0.00  1e-07    158.4    0.00    0.00  0e+00
+          16             2    half    160.4    0.00    0.00  1e-04    160.7    0.00    0.00  3e-08
+          32             4   float    159.2    0.00    0.00  1e-02    159.9    0.00    0.00  0e+00
+ Out of bounds values : 0 OK
+)";
 
 TEST(ReadRows, NcclTestsUpTo210TellErrorsAndHaveNoOperation) {
   const ReadCollectives read = parse_collective_rows(kOldText, "all_gather_perf.log");
@@ -200,22 +185,16 @@ TEST(ReadRows, NcclTestsWithoutMpiAreProcessesOfOneRank) {
   std::string text = kOldText;
   text.replace(text.find("Rank  1"), 7, "Rank  0");
   EXPECT_EQ(message_of(text, "all_gather_perf.log"),
-            "the measured communication cannot be read\n"
-            "  file:     all_gather_perf.log\n"
-            "  field:    the ranks\n"
-            "  expected: two or more\n"
-            "  got:      1, which sends nothing to another\n"
-            "  hint:     docs/formats.md lists what is read\n");
+            unreadable("the ranks", "two or more", "1, which sends nothing to another",
+                       "all_gather_perf.log"));
 }
 
 TEST(ReadRows, NcclTestsBandwidthsTellTheRanks) {
-  const std::string text =
-      "# Collective test starting: alltoall_perf\n"
-      "#  size  count  type  redop  root  time  algbw  busbw #wrong i_min i_max i_p99 i_cv% time "
-      "algbw busbw #wrong i_min i_max i_p99 i_cv%\n"
-      "  64 16 float none -1 9.00 0.01 0.01 0 8 9 9 1.0 9.1 0.01 0.01 N/A 8 9 9 1.0\n"
-      "  1073741824 16777216 float none -1 5400 198.84 173.99 0 5 6 6 1.0 5400 198.84 173.99 N/A 5 "
-      "6 6 1.0\n";
+  const std::string text = R"(# Collective test starting: alltoall_perf
+#  size  count  type  redop  root  time  algbw  busbw #wrong i_min i_max i_p99 i_cv% time algbw busbw #wrong i_min i_max i_p99 i_cv%
+  64 16 float none -1 9.00 0.01 0.01 0 8 9 9 1.0 9.1 0.01 0.01 N/A 8 9 9 1.0
+  1073741824 16777216 float none -1 5400 198.84 173.99 0 5 6 6 1.0 5400 198.84 173.99 N/A 5 6 6 1.0
+)";
   const ReadCollectives read = parse_collective_rows(text, "x.log");
   ASSERT_EQ(read.rows.size(), 2U);
   EXPECT_EQ(read.rows[0].ranks, 8);
@@ -231,7 +210,7 @@ TEST(ReadRows, NotANumberIsRefused) {
             "  field:    results[0].out_of_place.time\n"
             "  expected: a number\n"
             "  got:      \"nan\"\n"
-            "  hint:     run it again with -J FILE\n");
+            "  hint:     run it again with -J FILE");
   std::string table = kText;
   table.replace(table.find("12.34"), 5, "  nan");
   EXPECT_EQ(message_of(table),
@@ -240,7 +219,7 @@ TEST(ReadRows, NotANumberIsRefused) {
             "  field:    line 15, time\n"
             "  expected: a finite time above 0\n"
             "  got:      nan ns\n"
-            "  hint:     measure again, or remove the line\n");
+            "  hint:     measure again, or remove the line");
 }
 
 const std::string kReplay =
@@ -313,19 +292,10 @@ TEST(ReadRows, TablesOfSizesTellTheirRanks) {
 
 TEST(ReadRows, TablesOfSizesAreRefusedByLine) {
   EXPECT_EQ(message_of(kTable + "1, 2\n"),
-            "the measured communication cannot be read\n"
-            "  file:     rows.txt\n"
-            "  field:    line 4\n"
-            "  expected: size, count, type, time, bandwidth, time, bandwidth\n"
-            "  got:      1, 2\n"
-            "  hint:     docs/formats.md lists what is read\n");
+            unreadable("line 4", "size, count, type, time, bandwidth, time, bandwidth", "1, 2"));
   EXPECT_EQ(message_of("size(B), count\n"),
-            "the measured communication cannot be read\n"
-            "  file:     rows.txt\n"
-            "  field:    busbw\n"
-            "  expected: size / time x 2 (n - 1) / n of a whole number of ranks n\n"
-            "  got:      another one\n"
-            "  hint:     docs/formats.md lists what is read\n");
+            unreadable("busbw", "size / time x 2 (n - 1) / n of a whole number of ranks n",
+                       "another one"));
 }
 
 TEST(ReadRows, OurOwnComeBackAsWritten) {
@@ -352,7 +322,7 @@ TEST(ReadRows, OurOwnAreRefusedByLineAndField) {
             "  field:    nodes\n"
             "  expected: 1 to as many as ranks\n"
             "  got:      4\n"
-            "  hint:     measure again, or remove the line\n");
+            "  hint:     measure again, or remove the line");
   text.replace(text.find("\"version\":1"), 11, "\"version\":2");
   EXPECT_EQ(
       message_of(text),
@@ -362,18 +332,15 @@ TEST(ReadRows, OurOwnAreRefusedByLineAndField) {
       "  expected: version 1 or older, which Understudy 0.1.0 reads\n"
       "  got:      version 2, written by Understudy 0.1.0\n"
       "  hint:     use that version of Understudy or a newer one, or make the file of collective "
-      "rows again with this one\n");
+      "rows again with this one");
 }
 
 TEST(ReadRows, OtherFilesAreRefused) {
   EXPECT_FALSE(is_collective_rows("{\"format\":\"understudy-report\"}"));
   EXPECT_TRUE(is_collective_rows(kText));
   EXPECT_EQ(message_of("hello"),
-            "the measured communication cannot be read\n"
-            "  file:     rows.txt\n"
-            "  expected: collective rows, nccl-tests, comm_replay, or a table of sizes\n"
-            "  got:      another file\n"
-            "  hint:     docs/formats.md lists what is read\n");
+            unreadable("", "collective rows, nccl-tests, comm_replay, or a table of sizes",
+                       "another file"));
 }
 
 }  // namespace

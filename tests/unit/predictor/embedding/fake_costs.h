@@ -12,20 +12,21 @@ inline constexpr double kAnyMemory = std::numeric_limits<double>::infinity();
 
 /// A platform that is easily reckoned with: a nanosecond a lookup, three backward; an exchange
 /// takes a microsecond and a nanosecond a byte.
-class PlainEmbeddingCosts final : public EmbeddingCosts {
- public:
-  [[nodiscard]] double load(const EmbeddingTable& table, double batch,
-                            Direction direction) const override {
-    return batch * table.pooling * (direction == Direction::kForward ? 1 : 3);
-  }
-  [[nodiscard]] Estimate time(double load, Direction /*direction*/) const override {
-    return known(load, "plain");
-  }
-};
-
 inline ShardCosts plain_costs() {
-  static const PlainEmbeddingCosts kEmbedding;
-  return {&kEmbedding, [](double link_bytes, int) { return known(1000 + link_bytes, "plain"); }};
+  return {{[](const EmbeddingTable& table, double batch, Direction direction) {
+             return batch * table.pooling * (direction == Direction::kForward ? 1 : 3);
+           },
+           [](double load, Direction) { return known(load, "plain"); }},
+          [](double link_bytes, int) { return known(1000 + link_bytes, "plain"); }};
+}
+
+/// Of a call over several tables.
+inline Estimate time_of(const EmbeddingCosts& costs, const EmbeddingCall& call) {
+  double load = 0;
+  for (const EmbeddingTable& table : call.tables) {
+    load += costs.load(table, static_cast<double>(call.batch), call.direction);
+  }
+  return costs.time(load, call.direction);
 }
 
 inline NamedTable table(const char* name, std::int64_t rows, std::int64_t dim, double pooling) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "et_schema/support/json_fields.h"
+#include "fake_costs.h"
 #include "testing/error_text.h"
 
 namespace understudy::predictor {
@@ -16,8 +17,7 @@ namespace {
 double true_ns(const EmbeddingCall& call) {
   double ns = 5000;
   for (const EmbeddingTable& table : call.tables) {
-    const EmbeddingTerms terms =
-        terms_of(table, static_cast<double>(call.batch), CacheModel::kReuse, 1 << 20);
+    const EmbeddingTerms terms = terms_of(table, static_cast<double>(call.batch), 1 << 20);
     ns += 2 * terms[3] + 0.1 * terms[6];
   }
   return call.direction == Direction::kForward ? ns : 3 * ns;
@@ -44,33 +44,23 @@ std::vector<EmbeddingRow> true_rows() {
 }
 
 TEST(FittedEmbedding, FindsTheMachineThatMadeTheRows) {
-  const EmbeddingModel model = fit_embedding(true_rows(), CacheModel::kReuse);
+  const EmbeddingModel model = fit_embedding(true_rows());
   EXPECT_EQ(model.forward.cache_bytes, 1 << 20);
   EXPECT_LT(model.forward.left_out.worst, 1e-4);
   EXPECT_LT(model.backward.left_out.worst, 1e-4);
-  const FittedEmbeddingCosts costs(model);
+  const EmbeddingCosts costs = embedding_costs(model);
   const EmbeddingTable table{.rows = 1'000'000, .dim = 64, .pooling = 3};
   const EmbeddingCall two{{table, table}, 300, Direction::kForward};
-  const Estimate answer = costs.of(two);
+  const Estimate answer = time_of(costs, two);
   EXPECT_NEAR(answer.ns / true_ns(two), 1, 1e-3);
   EXPECT_LE(answer.low_ns, answer.ns);
   EXPECT_GE(answer.high_ns, answer.ns);
   EXPECT_EQ(answer.model, "embedding by reuse");
 }
 
-TEST(FittedEmbedding, WithoutTheDataTheErrorIsLarger) {
-  const double by_reuse = fit_embedding(true_rows(), CacheModel::kReuse).forward.left_out.mean;
-  const double by_formula = fit_embedding(true_rows(), CacheModel::kUniform).forward.left_out.mean;
-  const double by_size = fit_embedding(true_rows(), CacheModel::kWholeTable).forward.left_out.mean;
-  EXPECT_GT(by_formula, by_reuse + 0.01);
-  EXPECT_GT(by_size, by_reuse + 0.01);
-}
-
 TEST(FittedEmbedding, HotRowsHit) {
   EmbeddingTable table{.rows = 1'000'000, .dim = 64, .pooling = 10};
-  const auto misses = [&](double cache_bytes) {
-    return terms_of(table, 1000, CacheModel::kReuse, cache_bytes)[5];
-  };
+  const auto misses = [&](double cache_bytes) { return terms_of(table, 1000, cache_bytes)[5]; };
   EXPECT_NEAR(misses(1 << 20), 10000, 100);  // uniform draws from a million meet few rows again
   table.reuse = ReuseShares{};
   (*table.reuse)[10] = 1;
@@ -85,21 +75,16 @@ TEST(FittedEmbedding, NoMoreRowsAreMetThanThereAre) {
   EmbeddingTable table{.rows = 100, .dim = 64, .pooling = 10, .reuse = ReuseShares{}};
   (*table.reuse)[0] = 1;
   const double half_of_the_table = 50.0 * 64 * 4;
-  EXPECT_NEAR(terms_of(table, 1000, CacheModel::kReuse, half_of_the_table)[5],
-              10000 - 50 * (100 - 1), 1);
+  EXPECT_NEAR(terms_of(table, 1000, half_of_the_table)[5], 10000 - 50 * (100 - 1), 1);
 }
 
 TEST(FittedEmbedding, WhatNobodyLooksUpMissesNothing) {
   const EmbeddingTable table{.rows = 1'000'000, .dim = 64, .pooling = 0};
-  for (const CacheModel cache :
-       {CacheModel::kReuse, CacheModel::kUniform, CacheModel::kWholeTable}) {
-    const EmbeddingTerms terms = terms_of(table, 1000, cache, 1 << 20);
-    EXPECT_EQ(terms, (EmbeddingTerms{0, 1, 1000, 0, 0, 0, 0})) << to_string(cache);
-  }
+  EXPECT_EQ(terms_of(table, 1000, 1 << 20), (EmbeddingTerms{0, 1, 1000, 0, 0, 0, 0}));
 }
 
 TEST(FittedEmbedding, BeyondTheRowsItIsExtrapolated) {
-  const FittedEmbeddingCosts costs(fit_embedding(true_rows(), CacheModel::kReuse));
+  const EmbeddingCosts costs = embedding_costs(fit_embedding(true_rows()));
   EXPECT_FALSE(costs.time(1000, Direction::kForward).extrapolated);
   EXPECT_TRUE(costs.time(1e12, Direction::kForward).extrapolated);
 }
@@ -107,17 +92,16 @@ TEST(FittedEmbedding, BeyondTheRowsItIsExtrapolated) {
 TEST(FittedEmbedding, FewRowsAreRefused) {
   std::vector<EmbeddingRow> rows = true_rows();
   rows.resize(10);
-  EXPECT_EQ(
-      testing_errors::error_of([&] { return fit_embedding(rows, CacheModel::kReuse); }) + "\n",
-      "too few rows of embedding tables\n"
-      "  field:    forward\n"
-      "  expected: 20 rows or more\n"
-      "  got:      5\n"
-      "  hint:     give more rows (docs/formats.md, \"Embedding rows\")\n");
+  EXPECT_EQ(testing_errors::error_of([&] { return fit_embedding(rows); }) + "\n",
+            "too few rows of embedding tables\n"
+            "  field:    forward\n"
+            "  expected: 20 rows or more\n"
+            "  got:      5\n"
+            "  hint:     give more rows (docs/formats.md, \"Embedding rows\")\n");
 }
 
 TEST(FittedEmbedding, ReadBackAsWritten) {
-  const EmbeddingModel model = fit_embedding(true_rows(), CacheModel::kUniform);
+  const EmbeddingModel model = fit_embedding(true_rows());
   const et_schema::JsonSource source{"p.json", "the platform cannot be read", "make it again"};
   const nlohmann::json document = et_schema::parse_json(to_json(model), source);
   EXPECT_EQ(embedding_from_json(et_schema::JsonField(document, source)), model);

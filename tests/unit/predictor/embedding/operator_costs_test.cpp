@@ -1,10 +1,9 @@
-#include "predictor/embedding/operator_costs.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "predictor/embedding/costs.h"
 #include "synthetic.h"
 
 namespace understudy::predictor {
@@ -58,9 +57,9 @@ TEST(OperatorEmbeddingCosts, AreThoseOfTheOperatorsThatAStepCalls) {
   Card host = synthetic::card("cpu");
   const OperatorModels models = fit_operator_models(measured(), {host}, synthetic::quick_models());
   const DeviceKey key{"cpu", 1, TimedAs::kHost};
-  ASSERT_TRUE(OperatorEmbeddingCosts::are_known(models, key));
-  EXPECT_FALSE(OperatorEmbeddingCosts::are_known(models, {"other", 1, TimedAs::kHost}));
-  const OperatorEmbeddingCosts costs(models, key);
+  ASSERT_TRUE(has_embedding_calls(models, key));
+  EXPECT_FALSE(has_embedding_calls(models, {"other", 1, TimedAs::kHost}));
+  const EmbeddingCosts costs = operator_embedding_costs(models, key);
   const EmbeddingTable table{.rows = 20000, .dim = 32, .pooling = 8};
   const double bytes = 500 * 8 * 32 * 4;
   const double forward = costs.load(table, 500, Direction::kForward);
@@ -83,7 +82,7 @@ TEST(OperatorEmbeddingCosts, OfOtherOperatorsAloneAreNotKnown) {
   const Card card = synthetic::card("A");
   const OperatorModels models =
       fit_operator_models(synthetic::elementwise(card, 50), {card}, synthetic::quick_models());
-  EXPECT_FALSE(OperatorEmbeddingCosts::are_known(models, {"A", 0, TimedAs::kTimedCall}));
+  EXPECT_FALSE(has_embedding_calls(models, {"A", 0, TimedAs::kTimedCall}));
 }
 
 }  // namespace

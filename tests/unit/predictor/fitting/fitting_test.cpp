@@ -44,32 +44,6 @@ TEST(LeastSquares, RelativeErrorsCountAlike) {
   EXPECT_NEAR(fitted[0], (1 + 0.01) / (1 + 0.0001), 1e-9);
 }
 
-TEST(MinimizeSquares, FindsACurve) {
-  const auto curve = [](const std::vector<double>& p, double x) {
-    return p[0] / (1 + std::exp(-p[1] * (x - p[2])));
-  };
-  const std::vector<double> truth = {3, 0.7, 12};
-  const std::vector<double> found = minimize_squares(
-      [&](const std::vector<double>& p) {
-        std::vector<double> residuals;
-        for (double x = 2; x < 25; x += 1) {
-          residuals.push_back(curve(p, x) - curve(truth, x));
-        }
-        return residuals;
-      },
-      {1, 1, 10});
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    EXPECT_NEAR(found[i], truth[i], 1e-4);
-  }
-}
-
-TEST(MinimizeSquares, ResidualsThatAreNotFiniteEndTheSearch) {
-  const std::vector<double> start = {2};
-  EXPECT_EQ(
-      minimize_squares([](const std::vector<double>&) { return std::vector<double>{NAN}; }, start),
-      start);
-}
-
 TEST(Interpolation, PlacesAmongAscendingNumbers) {
   const std::vector<double> at = {1, 2, 4};
   const std::vector<double> values = {10, 20, 60};

@@ -68,10 +68,10 @@ TEST(Trees, GrowToWhatTheyAreShown) {
     rows.push_back(7);  // never changes
     target.push_back(i % 20 < 10 ? -1.0F : 1.0F);
   }
-  const Trees trees = grow_trees(rows, 2, target, {}, {});
+  const Trees trees = grow_trees(rows, 2, target, {});
   EXPECT_NEAR(trees(std::vector<float>{3, 7}), -1, 0.02);
   EXPECT_NEAR(trees(std::vector<float>{15, 7}), 1, 0.02);
-  EXPECT_EQ(trees, grow_trees(rows, 2, target, {}, {})) << "the same each time";
+  EXPECT_EQ(trees, grow_trees(rows, 2, target, {})) << "the same each time";
 }
 
 TEST(Trees, PartRowsThatDifferByLittle) {
@@ -82,7 +82,7 @@ TEST(Trees, PartRowsThatDifferByLittle) {
     rows.push_back(at(i % 20));
     target.push_back(i % 20 < 10 ? -1.0F : 1.0F);
   }
-  const Trees trees = grow_trees(rows, 1, target, {}, {});
+  const Trees trees = grow_trees(rows, 1, target, {});
   EXPECT_NEAR(trees(std::vector<float>{at(9)}), -1, 0.02);
   EXPECT_NEAR(trees(std::vector<float>{at(10)}), 1, 0.02);
 }
@@ -127,7 +127,7 @@ TEST(FitBest, HoldsNineOfTenOfWhatItHasNotSeen) {
   const FittedModel fitted = fit_best(pointers(known), synthetic::quick_fit());
   std::size_t within = 0;
   for (std::size_t i = 1000; i < samples.size(); ++i) {
-    const double miss = std::abs(fitted.model->ln_ns(samples[i].point) - samples[i].ln_ns);
+    const double miss = std::abs(fitted.model.ln_ns(samples[i].point) - samples[i].ln_ns);
     within += miss <= fitted.width ? 1U : 0U;
   }
   EXPECT_GE(within, 425U);
@@ -161,7 +161,7 @@ TEST(FitBest, WhatNoCallCanBeMakesNoInterval) {
   options.least_ns = 500;
   const FittedModel fitted = fit_best(pointers(samples), options);
   EXPECT_LE(fitted.width, std::log(2000.0 / 500) + 0.2);
-  EXPECT_NEAR(fitted.model->ln_ns(samples[0].point), std::log(2000), 0.1);
+  EXPECT_NEAR(fitted.model.ln_ns(samples[0].point), std::log(2000), 0.1);
 }
 
 TEST(FitBest, OneLargeCallTellsNoFloorOneSmallCallDoes) {
@@ -175,12 +175,12 @@ TEST(FitBest, OneLargeCallTellsNoFloorOneSmallCallDoes) {
   small.median_ns = synthetic::elementwise_ns(small.call, on);
   const auto of_large = samples_of({large}, on);
   const FittedModel by_large = fit_best({&of_large[0]}, synthetic::quick_fit());
-  EXPECT_NEAR(by_large.model->ln_ns(asked(100000)), std::log(large.median_ns), 0.1);
-  EXPECT_LT(by_large.model->ln_ns(asked(1)), std::log(large.median_ns / 20));
+  EXPECT_NEAR(by_large.model.ln_ns(asked(100000)), std::log(large.median_ns), 0.1);
+  EXPECT_LT(by_large.model.ln_ns(asked(1)), std::log(large.median_ns / 20));
   const auto of_small = samples_of({small}, on);
   const FittedModel by_small = fit_best({&of_small[0]}, synthetic::quick_fit());
-  EXPECT_NEAR(by_small.model->ln_ns(asked(1)), std::log(small.median_ns), 0.1);
-  EXPECT_NEAR(by_small.model->ln_ns(asked(2)), std::log(small.median_ns), 0.1);
+  EXPECT_NEAR(by_small.model.ln_ns(asked(1)), std::log(small.median_ns), 0.1);
+  EXPECT_NEAR(by_small.model.ln_ns(asked(2)), std::log(small.median_ns), 0.1);
 }
 
 TEST(Range, ExcludesWhatIsAFifthOutside) {

@@ -90,11 +90,11 @@ class MadeProfile {
 };
 
 ObservedOverlap observed(const std::vector<MadeProfile>& profiles) {
-  OverlapObserver observer;
+  std::vector<ProfiledDevice> devices;
   for (const MadeProfile& profile : profiles) {
-    observer.add(profile.parsed());
+    std::ranges::move(profiled_devices(profile.parsed()), std::back_inserter(devices));
   }
-  return observer.observed();
+  return observed_overlap(devices);
 }
 
 /// The one device; without factors where there is another number of them.
@@ -287,10 +287,9 @@ TEST(ObserveOverlap, CardsHaveFactorsOfTheirOwn) {
   add_known_factor(a, 1.5);
   MadeProfile b;
   add_known_factor(b, 1.25);
-  OverlapObserver observer;
-  observer.add(b.parsed("GPU B"));
-  observer.add(a.parsed());
-  const ObservedOverlap found = observer.observed();
+  std::vector<ProfiledDevice> devices = profiled_devices(b.parsed("GPU B"));
+  std::ranges::move(profiled_devices(a.parsed()), std::back_inserter(devices));
+  const ObservedOverlap found = observed_overlap(devices);
   ASSERT_EQ(found.devices.size(), 2U);
   EXPECT_EQ(found.devices[0].device, "GPU A");
   EXPECT_NEAR(found.devices[0].compute->factor, 1.5, 1e-9);

@@ -130,7 +130,7 @@ TEST(HostGaps, TheTimeOfAGraphThatShowsNoKernelsIsInItAlone) {
   made.op("aten::sum", {}, {made.cpu()}, {}).timing = {.start_ns = 800, .host_ns = 200};
   made.program().profile.emplace();
   made.program().profile->step_ns = 1000;
-  const HostGaps gaps = host_gaps(made.program(), timelines_of(made.program()));
+  const HostGaps gaps = host_gaps(made.program(), flow_of(made.program()));
   std::int64_t sum_ns = gaps.at_end.host_ns;
   for (std::size_t i = 0; i < made.program().instructions.size(); ++i) {
     sum_ns += gaps.of_instruction[i].host_ns + made.program().instructions[i].timing->host_ns;
@@ -148,13 +148,13 @@ TEST(HostGaps, AWaitForACompletedEventIsAPartOfTheGap) {
   made.program().profile->step_ns = 60'000;
   made.program().profile->device_waits = {
       {.start_ns = 20, .host_ns = 9'000, .waits_for = et_schema::DeviceWait::For::kEvent}};
-  HostGaps gaps = host_gaps(made.program(), timelines_of(made.program()));
+  HostGaps gaps = host_gaps(made.program(), flow_of(made.program()));
   EXPECT_EQ(gaps.of_instruction[1].host_ns, 49'990);
   EXPECT_EQ(gaps.of_instruction[1].wait_ns, 0);
   ASSERT_TRUE(gaps.of_instruction[1].wait) << "a faster host would come to it earlier";
   EXPECT_EQ(gaps.at_end.host_ns, 9'990);
   made.program().profile->device_waits[0].host_ns = 20'000;
-  gaps = host_gaps(made.program(), timelines_of(made.program()));
+  gaps = host_gaps(made.program(), flow_of(made.program()));
   EXPECT_EQ(gaps.of_instruction[1].host_ns, 29'990);
   EXPECT_EQ(gaps.of_instruction[1].wait_ns, 20'000);
   EXPECT_EQ(gaps.of_instruction[1].wait->waits_for, et_schema::DeviceWait::For::kEvent);

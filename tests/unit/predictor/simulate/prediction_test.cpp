@@ -6,7 +6,6 @@
 
 #include "et_schema/support/error.h"
 #include "hand_made.h"
-#include "predictor/simulate/interval.h"
 #include "predictor/simulate/predict.h"
 
 namespace understudy::predictor {

@@ -18,16 +18,16 @@ et_schema::Program program_on(std::initializer_list<Device> devices) {
 
 TEST(Placement, TensorsOfTheHostMoveAndOthersStay) {
   const et_schema::Program host = program_on({{DeviceType::kCpu, -1}, {DeviceType::kMeta, -1}});
-  EXPECT_TRUE(is_on_host(host));
+  EXPECT_FALSE(uses_accelerator(host));
   const et_schema::Program placed = placed_on_device(host);
-  EXPECT_FALSE(is_on_host(placed));
+  EXPECT_TRUE(uses_accelerator(placed));
   EXPECT_EQ(placed.storages[0].device, (Device{DeviceType::kCuda, 0}));
   EXPECT_EQ(placed.storages[1].device.type, DeviceType::kMeta);
 }
 
 TEST(Placement, OneTensorOnADeviceIsEnough) {
-  EXPECT_FALSE(is_on_host(program_on({{DeviceType::kCpu, -1}, {DeviceType::kCuda, 1}})));
-  EXPECT_FALSE(is_on_host(program_on({{DeviceType::kOther, 0}})));
+  EXPECT_TRUE(uses_accelerator(program_on({{DeviceType::kCpu, -1}, {DeviceType::kCuda, 1}})));
+  EXPECT_TRUE(uses_accelerator(program_on({{DeviceType::kOther, 0}})));
 }
 
 }  // namespace

@@ -11,9 +11,11 @@
 
 namespace understudy::predictor {
 
+using et_schema::DType;
+
 /// A tensor among an operator's arguments or results.
 struct TensorLayout {
-  et_schema::DType dtype = et_schema::DType::kFloat32;
+  DType dtype = DType::kFloat32;
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides =
       {};  ///< in elements; empty: contiguous; a sparse one's: all 0
@@ -29,8 +31,14 @@ struct TensorLayout {
 [[nodiscard]] bool is_contiguous(const TensorLayout& tensor);
 /// "float32[4,5]", with strides "float32[4,5;1,4]", sparse "float32[4,5;0,0;10]" of 10 numbers.
 [[nodiscard]] std::string to_string(const TensorLayout& tensor);
-/// The reverse. Null: not such a text, or a negative size.
+/// All of them, a blank between two.
+[[nodiscard]] std::string to_string(const std::vector<TensorLayout>& tensors);
+/// The reverse of one. Null: not such a text, or a negative size.
 [[nodiscard]] std::optional<TensorLayout> parse_tensor_layout(std::string_view text);
+
+/// "float16", as all files of ours have it, and as other tools do: "torch.float16", "half",
+/// "Float", "f8e4m3", "Int". Null: no such type.
+[[nodiscard]] std::optional<DType> dtype_of_tool_name(std::string_view name);
 
 /// What a model of operators is asked.
 struct OperatorCall {

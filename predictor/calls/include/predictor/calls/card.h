@@ -15,6 +15,8 @@ class JsonField;
 
 namespace understudy::predictor {
 
+using et_schema::DType;
+
 /// What a specification promises of a card, or what was found of a host.
 struct Card {
   std::string name;  ///< as in the tables' column Device; "cpu" of a host
@@ -27,17 +29,17 @@ struct Card {
   double cores_per_processor = 0;
   double tf32_flops = 0;  ///< a second, of float32 products on tensor cores; 0: not known
   /// Floating-point operations a second by element type, where another than float32 is known.
-  std::map<et_schema::DType, double> flops_by_dtype = {};
+  std::map<DType, double> flops_by_dtype = {};
   std::string source = {};  ///< the file, or how it was found
   bool operator==(const Card&) const = default;
 };
 
 /// Of `dtype` where known, else of float32, which may be a sixteenth of it (has_peak() tells).
-[[nodiscard]] double peak_flops(const Card& card, et_schema::DType dtype);
+[[nodiscard]] double peak_flops(const Card& card, DType dtype);
 /// Whether the card says what it does in that type: float32, or among flops_by_dtype.
-[[nodiscard]] bool has_peak(const Card& card, et_schema::DType dtype);
+[[nodiscard]] bool has_peak(const Card& card, DType dtype);
 /// What no kernel exceeds: of float32 the most of both ways; infinite where no peak is known.
-[[nodiscard]] double most_flops(const Card& card, et_schema::DType dtype);
+[[nodiscard]] double most_flops(const Card& card, DType dtype);
 
 /// A card's file (docs/formats.md, "Cards"). Throws Error (bad input): not JSON, a key missing, a
 /// figure that is not above 0.

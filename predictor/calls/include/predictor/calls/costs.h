@@ -2,12 +2,20 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "et_schema/model/comms.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::predictor {
+
+// The model's words, which all that plays programs speaks.
+using et_schema::CommKind;
+using et_schema::DType;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
 
 /// What one thing takes, with the interval that holds 9 of 10.
 struct Estimate {
@@ -21,9 +29,16 @@ struct Estimate {
 };
 
 /// A time that is known: no interval.
-[[nodiscard]] Estimate known(double ns, std::string model);
+[[nodiscard]] inline Estimate known(double ns, std::string model) {
+  return {.ns = ns, .low_ns = ns, .high_ns = ns, .model = std::move(model)};
+}
 /// Time and interval times `factor`, which is at least 0.
-[[nodiscard]] Estimate scaled(Estimate estimate, double factor);
+[[nodiscard]] inline Estimate scaled(Estimate estimate, double factor) {
+  estimate.ns *= factor;
+  estimate.low_ns *= factor;
+  estimate.high_ns *= factor;
+  return estimate;
+}
 
 /// What an operator takes of its host and of its device.
 struct OperatorCost {
@@ -35,17 +50,17 @@ struct OperatorCost {
 
 /// One communication as all of its group's ranks take part in it.
 struct CommCall {
-  et_schema::CommKind kind = et_schema::CommKind::kBarrier;
+  CommKind kind = CommKind::kBarrier;
   std::int64_t bytes = 0;  ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
   double size_factor = 1;  ///< these bytes over those of the recorded calls, `sides`
   int ranks = 1;           ///< of the group
   int nodes = 1;           ///< that these ranks are on
   bool on_device = false;  ///< the tensors lie on a GPU
-  et_schema::DType dtype = et_schema::DType::kFloat32;
+  DType dtype = DType::kFloat32;
   /// Of all_to_allv: bytes from rank i to rank j at [i * ranks + j]; else empty.
   std::vector<std::int64_t> sent_bytes = {};
   /// The call of each rank, in group order, where it is one of programs'; else empty.
-  std::vector<const et_schema::Instruction*> sides = {};
+  std::vector<const Instruction*> sides = {};
 };
 
 /// What things take on one platform. Implementations are immutable after construction: calls from
@@ -58,13 +73,13 @@ class Costs {
   virtual ~Costs() = default;
 
   /// Of a kOp, kAlias, kNative or kKernel instruction of `program`.
-  [[nodiscard]] virtual OperatorCost of_operator(
-      const et_schema::Program& program, const et_schema::Instruction& instruction) const = 0;
+  [[nodiscard]] virtual OperatorCost of_operator(const Program& program,
+                                                 const Instruction& instruction) const = 0;
   /// From the arrival of the last rank to the end.
   [[nodiscard]] virtual Estimate of_communication(const CommCall& call) const = 0;
   /// Of the host before `instruction`, since the end of the instruction before it on its thread.
-  [[nodiscard]] virtual Estimate of_gap(const et_schema::Program& program,
-                                        const et_schema::Instruction& instruction) const = 0;
+  [[nodiscard]] virtual Estimate of_gap(const Program& program,
+                                        const Instruction& instruction) const = 0;
 };
 
 }  // namespace understudy::predictor

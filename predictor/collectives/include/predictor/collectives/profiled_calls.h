@@ -26,8 +26,8 @@ class ProfiledCalls {
 
  private:
   struct Call {
-    et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
-    et_schema::DType dtype = et_schema::DType::kFloat32;
+    CommKind kind = CommKind::kAllReduce;
+    DType dtype = DType::kFloat32;
     std::int64_t bytes = 0;
     std::int64_t start_ns = 0;
     double duration_ns = 0;

@@ -13,14 +13,17 @@
 
 namespace understudy::predictor {
 
+using et_schema::CommKind;
+using et_schema::DType;
+
 /// One measured communication.
 struct CollectiveRow {
-  et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
+  CommKind kind = CommKind::kAllReduce;
   std::int64_t bytes = 0;  ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
   int ranks = 2;           ///< of the group
   int nodes = 1;           ///< that these ranks are on
   bool on_device = true;   ///< the tensors lie on a GPU
-  et_schema::DType dtype = et_schema::DType::kFloat32;
+  DType dtype = DType::kFloat32;
   double median_ns = 0;  ///< from the arrival of the last rank to the end
   double spread_ns = 0;  ///< half of p90 - p10 of the repetitions; 0: not known
   std::size_t n = 1;     ///< repetitions
@@ -30,11 +33,11 @@ struct CollectiveRow {
 
 /// Calls that are repetitions of each other.
 struct RepeatedCall {
-  et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
+  CommKind kind = CommKind::kAllReduce;
   std::int64_t bytes = 0;
   int ranks = 1;
   int nodes = 1;
-  et_schema::DType dtype = et_schema::DType::kFloat32;
+  DType dtype = DType::kFloat32;
   auto operator<=>(const RepeatedCall&) const = default;
 };
 using RepetitionsNs = std::map<RepeatedCall, std::vector<double>>;

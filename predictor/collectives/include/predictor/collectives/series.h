@@ -1,13 +1,11 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "et_schema/model/comms.h"
 #include "et_schema/model/dtype.h"
 #include "predictor/calls/costs.h"
 #include "predictor/collectives/rows.h"
-#include "predictor/collectives/sigmoid.h"
 #include "predictor/fitting/errors.h"
 
 namespace understudy::predictor {
@@ -17,28 +15,27 @@ inline constexpr double kIntervalShare = 0.9;
 
 /// What one sweep is of.
 struct SeriesKey {
-  et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
+  CommKind kind = CommKind::kAllReduce;
   bool on_device = true;
   int nodes = 1;
-  et_schema::DType dtype = et_schema::DType::kFloat32;
+  DType dtype = DType::kFloat32;
   bool operator==(const SeriesKey&) const = default;
 };
 
 /// A sweep over size on one number of ranks, ascending in size.
 struct SizeCurve {
   int ranks = 2;
-  std::vector<double> ln_bytes;                  ///< of a size of 0: 0
-  std::vector<double> efficiency;                ///< alpha-beta's time / what was measured
-  std::vector<double> spread;                    ///< of repetitions, as a share of the time
-  std::optional<BandwidthSigmoid> sigmoid = {};  ///< from five sizes on
+  std::vector<double> ln_bytes;    ///< of a size of 0: 0
+  std::vector<double> efficiency;  ///< alpha-beta's time / what was measured
+  std::vector<double> spread;      ///< of repetitions, as a share of the time
   bool operator==(const SizeCurve&) const = default;
 };
 
 /// A model of one kind: alpha (n - 1) + beta 2 (n - 1) / n S for all-reduce and alike for others
 /// (traffic.h), and over it what share of that was reached, linear in ln size and in ln n. Beyond
-/// the sizes that were measured the share, or the slope of a sigmoid, of the last one is kept.
-/// Intervals take that share for a random walk over ln size and over ln n: its step is the 90 %
-/// quantile of what leaving out a size, an end, or a number of ranks would have missed by.
+/// the sizes that were measured the share of the last one is kept. Intervals take that share for a
+/// random walk over ln size and over ln n: its step is the 90 % quantile of what leaving out a
+/// size, an end, or a number of ranks would have missed by.
 struct Series {
   SeriesKey key;
   double alpha_ns = 0;
@@ -47,7 +44,6 @@ struct Series {
   double size_step = 0;           ///< |ln error| per sqrt(ln size) between sizes
   double end_step = 0;            ///< the same beyond the last one
   double rank_step = 0;           ///< |ln error| per sqrt(ln n)
-  bool sigmoid_beyond = false;    ///< which of both was nearer where ends were left out
   Errors left_out;                ///< of sizes between others, each predicted from the rest
   bool operator==(const Series&) const = default;
 };

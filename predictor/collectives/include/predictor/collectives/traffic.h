@@ -21,7 +21,7 @@ struct Traffic {
   double link_bytes = 0;     ///< through each rank's link: nccl-tests' bus factor times S
   double reduced_bytes = 0;  ///< that each rank combines
 };
-[[nodiscard]] Traffic traffic_of(et_schema::CommKind kind, double bytes, int ranks);
+[[nodiscard]] Traffic traffic_of(CommKind kind, double bytes, int ranks);
 
 /// The part of a communication over `nodes` that stays within one: the ranks there, and the size at
 /// which a communication of these alone has as many link bytes. A ring goes through all ranks'
@@ -30,12 +30,12 @@ struct NodeLevel {
   int ranks = 1;
   double bytes = 0;
 };
-[[nodiscard]] NodeLevel node_level(et_schema::CommKind kind, double bytes, int ranks, int nodes);
+[[nodiscard]] NodeLevel node_level(CommKind kind, double bytes, int ranks, int nodes);
 /// Messages between nodes, one after the other.
-[[nodiscard]] double node_steps(et_schema::CommKind kind, int nodes);
+[[nodiscard]] double node_steps(CommKind kind, int nodes);
 /// The bytes that leave the busiest node, if the ranks are spread evenly over `nodes`: a ring's
 /// link bytes once; for exchanges between all pairs those of all ranks of the node.
-[[nodiscard]] double node_bytes(et_schema::CommKind kind, double bytes, int ranks, int nodes);
+[[nodiscard]] double node_bytes(CommKind kind, double bytes, int ranks, int nodes);
 
 /// The size of an all-to-all of equal parts whose busiest link carries as much as these splits'
 /// does: the most that a rank sends to others or gets from them, times n / (n - 1).
@@ -43,10 +43,9 @@ struct NodeLevel {
 [[nodiscard]] double equal_parts_bytes(const std::vector<std::int64_t>& sent_bytes, int ranks);
 
 /// Kinds to take a communication's time from, the likest first, itself not among them.
-[[nodiscard]] std::vector<et_schema::CommKind> similar_kinds(et_schema::CommKind kind);
+[[nodiscard]] std::vector<CommKind> similar_kinds(CommKind kind);
 
 /// The size at which `other` has as many link bytes a step as `kind` has at `bytes`.
-[[nodiscard]] double similar_bytes(et_schema::CommKind kind, double bytes, int ranks,
-                                   et_schema::CommKind other);
+[[nodiscard]] double similar_bytes(CommKind kind, double bytes, int ranks, CommKind other);
 
 }  // namespace understudy::predictor

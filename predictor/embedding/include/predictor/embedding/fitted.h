@@ -11,15 +11,6 @@
 
 namespace understudy::predictor {
 
-/// How a model tells which lookups a cache answers.
-enum class CacheModel : std::uint8_t {
-  kWholeTable,  ///< all of a table that fits, none of others: no data
-  kUniform,     ///< published_hit_rate(): the table's size, draws alike
-  kReuse        ///< the rows that a batch meets most often stay: by the shares of reuse
-};
-/// "whole_table", "uniform" or "reuse".
-[[nodiscard]] std::string_view to_string(CacheModel model);
-
 /// What a call does, in numbers that its time is a sum over: 1 for the call, its tables, bags,
 /// lookups, bytes looked up, lookups that miss the cache, their bytes.
 inline constexpr std::size_t kEmbeddingTerms = 7;
@@ -36,15 +27,15 @@ struct EmbeddingFit {
 
 /// Times of a platform's embedding tables, fitted to rows.
 struct EmbeddingModel {
-  CacheModel cache = CacheModel::kReuse;
   EmbeddingFit forward;
   EmbeddingFit backward;
   double most_load_ns = 0;  ///< of the rows: beyond it is extrapolated
   bool operator==(const EmbeddingModel&) const = default;
 };
 
-/// Of a table, the terms but for the call's 1.
-[[nodiscard]] EmbeddingTerms terms_of(const EmbeddingTable& table, double batch, CacheModel cache,
+/// Of a table, the terms but for the call's 1. The rows that a batch meets most often stay in the
+/// cache: by the shares of reuse.
+[[nodiscard]] EmbeddingTerms terms_of(const EmbeddingTable& table, double batch,
                                       double cache_bytes);
 
 /// Fewer rows of a direction do not make a model.
@@ -52,19 +43,10 @@ inline constexpr std::size_t kLeastEmbeddingRows = 20;
 
 /// Fits each direction to its rows, by least squares of relative errors without the outermost of
 /// them. Throws Error (bad input): fewer than kLeastEmbeddingRows of a direction.
-[[nodiscard]] EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows, CacheModel cache);
+[[nodiscard]] EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows);
 
 /// Answers by such a model: a load is nanoseconds of the terms.
-class FittedEmbeddingCosts final : public EmbeddingCosts {
- public:
-  explicit FittedEmbeddingCosts(EmbeddingModel model) : model_(model) {}
-  [[nodiscard]] double load(const EmbeddingTable& table, double batch,
-                            Direction direction) const override;
-  [[nodiscard]] Estimate time(double load, Direction direction) const override;
-
- private:
-  EmbeddingModel model_;
-};
+[[nodiscard]] EmbeddingCosts embedding_costs(const EmbeddingModel& model);
 
 /// The section `embedding` of a platform file (docs/formats.md): one JSON object.
 [[nodiscard]] std::string to_json(const EmbeddingModel& model);

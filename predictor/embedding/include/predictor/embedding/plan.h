@@ -34,7 +34,7 @@ struct Shard {
 
 /// What a platform tells.
 struct ShardCosts {
-  const EmbeddingCosts* embedding = nullptr;
+  EmbeddingCosts embedding;
   /// Of an exchange between so many ranks whose busiest link carries so many bytes.
   std::function<Estimate(double link_bytes, int ranks)> all_to_all;
 };

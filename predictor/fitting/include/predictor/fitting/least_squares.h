@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 namespace understudy::predictor {
@@ -21,12 +20,5 @@ inline constexpr std::size_t kMostColumns = 12;
 /// The same with each error as a share of its target: all targets are above 0.
 [[nodiscard]] std::vector<double> relative_least_squares(DesignMatrix rows,
                                                          const std::vector<double>& targets);
-
-using Residuals = std::function<std::vector<double>(const std::vector<double>& parameters)>;
-/// Parameters that make the sum of squared residuals small, from `start`, by Levenberg and
-/// Marquardt's method with a numeric derivative. A residual that is not finite ends the search
-/// there. Returns `start` where nothing is better.
-[[nodiscard]] std::vector<double> minimize_squares(const Residuals& residuals,
-                                                   std::vector<double> start);
 
 }  // namespace understudy::predictor

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,37 +37,9 @@ enum class Candidate : std::uint8_t {
 [[nodiscard]] std::string_view to_string(Candidate candidate);
 [[nodiscard]] std::optional<Candidate> candidate_from_string(std::string_view name);
 
-/// A fitted model of calls on one card. Immutable: calls from several threads are safe.
-class CallModel {
- public:
-  CallModel() = default;
-  CallModel(const CallModel&) = delete;
-  CallModel& operator=(const CallModel&) = delete;
-  virtual ~CallModel() = default;
-
-  [[nodiscard]] virtual Candidate kind() const = 0;
-  /// ln of nanoseconds.
-  [[nodiscard]] virtual double ln_ns(const Point& point) const = 0;
-  /// What separates the host's part from the device's; null where the kind has none.
-  [[nodiscard]] virtual const TwoClock* base() const { return nullptr; }
-  /// {"model":NAME,…}
-  [[nodiscard]] virtual nlohmann::ordered_json json() const = 0;
-};
-
-/// How much slower than the rest operators are, ln: a feature where several share a model.
-class OperatorCodes {
- public:
-  /// From residuals of a model that does not know the operator; few rows count less.
-  [[nodiscard]] static OperatorCodes of(const Samples& samples,
-                                        const std::vector<double>& residuals);
-  [[nodiscard]] float operator()(const std::string& op) const;
-  [[nodiscard]] bool knows(const std::string& op) const;
-  [[nodiscard]] const std::vector<std::pair<std::string, float>>& all() const { return codes_; }
-  void add(std::string op, float code);  ///< in order of names
-
- private:
-  std::vector<std::pair<std::string, float>> codes_;
-};
+/// How much slower than the rest operators are, ln: a feature where several share a model. An
+/// operator that is not among them counts as 0.
+using OperatorCodes = std::map<std::string, float>;
 
 /// What cards have in common: bases, and trees on what each card's own leaves.
 struct SharedModel {
@@ -86,10 +59,44 @@ struct SharedModel {
                                                             std::size_t cards,
                                                             const TreeOptions& options = {});
 
+/// The trend of the base's residuals with size: a slope over ln of the bound, from a knee on.
+struct Trend {
+  double slope = 0;
+  double knee = 0;
+  /// ln, to be added.
+  [[nodiscard]] double operator()(const Point& point) const;
+  bool operator==(const Trend&) const = default;
+};
+
+/// A measured size and what it took.
+struct Neighbour {
+  std::array<float, kSizes + 1> at;  ///< sizes, bytes of an element
+  float residual;                    ///< ln t - ln roofline
+};
+
+/// A fitted model of calls on one card. What its kind does not have is empty.
+struct CallModel {
+  Candidate kind = Candidate::kTwoClock;
+  TwoClock base = {};  ///< of kRoofline and kNearest the older form (two_clock.h)
+  Trend trend = {};    ///< of kTrees, where it answers above the samples
+  double trust = 0;    ///< of the shared model's residual that is taken
+  std::shared_ptr<const SharedModel> shared = nullptr;  ///< of the transferred kinds
+  OperatorCodes codes = {};
+  Trees trees = {};
+  std::vector<Neighbour> neighbours = {};  ///< of kNearest
+  std::vector<CallModel> of = {};          ///< of kMean: two, each of which errs in its own way
+
+  /// ln of nanoseconds.
+  [[nodiscard]] double ln_ns(const Point& point) const;
+  /// What separates the host's part from the device's; null where the kind has none.
+  [[nodiscard]] const TwoClock* host_base() const;
+};
+[[nodiscard]] bool is_transferred(Candidate candidate);
+
 /// Fits a model of the kind. `shared` is needed by the transferred kinds alone. At least one
 /// sample.
-[[nodiscard]] std::unique_ptr<CallModel> fit_model(
-    Candidate candidate, const Samples& samples,
-    const std::shared_ptr<const SharedModel>& shared = nullptr, const TreeOptions& options = {});
+[[nodiscard]] CallModel fit_model(Candidate candidate, const Samples& samples,
+                                  const std::shared_ptr<const SharedModel>& shared = nullptr,
+                                  const TreeOptions& options = {});
 
 }  // namespace understudy::predictor

@@ -60,7 +60,7 @@ struct Point {
 [[nodiscard]] Point point_of(const OperatorCall& call, const Card& card);
 
 /// The type whose peak counts: that of the first floating tensor, float32 where there is none.
-[[nodiscard]] et_schema::DType compute_dtype(const OperatorCall& call);
+[[nodiscard]] DType compute_dtype(const OperatorCall& call);
 
 /// "aten::add.Tensor".
 [[nodiscard]] std::string full_name(const OperatorCall& call);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,8 @@ struct CandidateErrors {
 
 /// The best model of a group of calls.
 struct FittedModel {
-  std::shared_ptr<const CallModel> model;
-  std::shared_ptr<const CallModel> beyond;  ///< fitted to the larger half; may be null
+  CallModel model;
+  std::optional<CallModel> beyond;          ///< fitted to the larger half
   std::vector<CandidateErrors> candidates;  ///< the chosen one first
   double width = 0;         ///< ln: the interval is time / e^width … time * e^width
   double width_beyond = 0;  ///< outside of the range

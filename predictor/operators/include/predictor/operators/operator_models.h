@@ -10,6 +10,7 @@
 
 #include "predictor/calls/call.h"
 #include "predictor/calls/card.h"
+#include "predictor/calls/costs.h"
 #include "predictor/operators/fitted_model.h"
 
 namespace understudy::predictor {
@@ -26,15 +27,9 @@ struct DeviceKey {
 [[nodiscard]] std::string to_string(const DeviceKey& key);
 
 /// A call's time with the interval that holds 9 of 10.
-struct Prediction {
-  double ns = 0;
-  double low_ns = 0;
-  double high_ns = 0;
+struct Prediction : Estimate {
   double device_ns = 0;  ///< without the part in which only the host was busy
   double host_ns = 0;    ///< what the host needs for a timed call; 0: not told
-  std::string model;     ///< "two_clock+trees"; "roofline bound" where nothing covers it
-  bool extrapolated = false;
-  bool modelled = true;
 };
 
 /// A card's samples of one operator or family.

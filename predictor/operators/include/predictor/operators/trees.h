@@ -51,7 +51,6 @@ struct TreeOptions {
 /// Rows of `width` features each, one after the other, and what to predict. Deterministic: one
 /// thread, one seed. Columns that never change are left out.
 [[nodiscard]] Trees grow_trees(std::span<const float> rows, std::size_t width,
-                               std::span<const float> target, std::span<const float> weights,
-                               const TreeOptions& options);
+                               std::span<const float> target, const TreeOptions& options);
 
 }  // namespace understudy::predictor

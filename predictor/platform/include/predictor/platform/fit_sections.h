@@ -22,8 +22,8 @@ namespace understudy::predictor {
 /// Measurements of other things than single operators.
 struct SectionRows {
   std::vector<CollectiveRow> collectives;
-  ProfiledCalls profiled;   ///< of profiles, whose ranks lie in different files
-  OverlapObserver overlap;  ///< of profiles
+  ProfiledCalls profiled;  ///< of profiles, whose ranks lie in different files
+  std::vector<ProfiledDevice> profiled_devices;
   ObservedOverlap overlaps;
   std::vector<EmbeddingRow> embeddings;
   OverheadSamples overheads;  ///< of profiles, whose hosts are Python's

@@ -24,23 +24,21 @@ struct PlatformDevice {
 [[nodiscard]] DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device);
 
 /// The operator call that an instruction makes.
-[[nodiscard]] OperatorCall call_of(const et_schema::Program& program,
-                                   const et_schema::Instruction& instruction);
+[[nodiscard]] OperatorCall call_of(const Program& program, const Instruction& instruction);
 
 /// Whether recorded host times are those of issuing work to a device: the profile saw such work. On
 /// a host they are those of the work itself.
-[[nodiscard]] bool has_issue_times(const et_schema::Program& program);
+[[nodiscard]] bool has_issue_times(const Program& program);
 
 /// What models of other rooms answer; what is left empty is answered by bounds, not `modelled`.
 struct CostParts {
   std::function<Estimate(const CommCall&)> communication = {};
-  std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> gap = {};
+  std::function<Estimate(const Program&, const Instruction&)> gap = {};
   /// Of an operator on a host: what the page faults take that it meets there. Measured calls meet
   /// none: their results lie where those of the call before lay. Without it: nothing.
-  std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> page_faults =
-      {};
+  std::function<Estimate(const Program&, const Instruction&)> page_faults = {};
   /// Of an operator on a card: the issuing thread's time.
-  std::function<Estimate(const et_schema::Program&, const et_schema::Instruction&)> host = {};
+  std::function<Estimate(const Program&, const Instruction&)> host = {};
 };
 
 /// Costs by a platform's models: operators by theirs; communication and the host by `parts`.
@@ -51,16 +49,15 @@ class PlatformCosts final : public Costs {
   /// `platform` must outlive it. Throws what find_device() throws.
   PlatformCosts(const Platform& platform, const PlatformDevice& device, CostParts parts = {});
 
-  [[nodiscard]] OperatorCost of_operator(const et_schema::Program& program,
-                                         const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] OperatorCost of_operator(const Program& program,
+                                         const Instruction& instruction) const override;
   [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
-  [[nodiscard]] Estimate of_gap(const et_schema::Program& program,
-                                const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] Estimate of_gap(const Program& program,
+                                const Instruction& instruction) const override;
   [[nodiscard]] const DeviceKey& device() const { return key_; }
 
  private:
-  [[nodiscard]] Estimate of_host(const et_schema::Program& program,
-                                 const et_schema::Instruction& instruction,
+  [[nodiscard]] Estimate of_host(const Program& program, const Instruction& instruction,
                                  const Prediction& prediction) const;
 
   const Platform& platform_;

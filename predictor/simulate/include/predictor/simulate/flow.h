@@ -9,6 +9,12 @@
 
 namespace understudy::predictor {
 
+using et_schema::CommKind;
+using et_schema::DType;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
 inline constexpr std::uint32_t kNoStream = ~std::uint32_t{0};
 
 /// A queue in which work runs one after the other: a stream of a device, or the worker that moves a
@@ -53,7 +59,8 @@ struct InstructionFlow {
 struct Flow {
   bool on_device = false;
   /// Recorded threads that ran beside each other; the first is the step's own, with all threads
-  /// that took turns with it, as autograd's does.
+  /// that took turns with it, as autograd's does. Another has a timeline of its own if at least a
+  /// tenth of its operators' time overlaps other threads' and it is not the busiest one.
   std::vector<std::uint64_t> timelines = {0};
   std::vector<Stream> streams;  ///< stream 0 is the one with most operators, if on_device
   std::vector<InstructionFlow> instructions;
@@ -65,25 +72,14 @@ struct Flow {
 /// there is one timeline, one stream for operators and one for each group's communication. What
 /// waits for what follows from the memory that is read and written, from recorded waits
 /// (open_comms.h), and otherwise from the program's order.
-[[nodiscard]] Flow flow_of(const et_schema::Program& program);
-
-/// By instruction: its timeline; and the recorded thread of each.
-struct Timelines {
-  std::vector<std::uint32_t> of_instruction;
-  std::vector<std::uint64_t> threads;
-};
-/// A thread gets a timeline of its own if at least a tenth of its operators' time overlaps other
-/// threads' and it is not the busiest one.
-[[nodiscard]] Timelines timelines_of(const et_schema::Program& program);
+[[nodiscard]] Flow flow_of(const Program& program);
 
 /// Whether an operator's host has to wait for its device: it reads a value (`item`), makes a result
 /// whose shape depends on values (`nonzero`, an index that is a mask), or copies between a device
 /// and the host without `non_blocking` (an index that lies on the host too).
-[[nodiscard]] bool waits_for_device(const et_schema::Program& program,
-                                    const et_schema::Instruction& instruction);
+[[nodiscard]] bool waits_for_device(const Program& program, const Instruction& instruction);
 
 /// Whether any of its tensors lies on a device that is no CPU.
-[[nodiscard]] bool touches_device(const et_schema::Program& program,
-                                  const et_schema::Instruction& instruction);
+[[nodiscard]] bool touches_device(const Program& program, const Instruction& instruction);
 
 }  // namespace understudy::predictor

@@ -34,6 +34,6 @@ inline constexpr std::int64_t kCompletedEventNs = 10'000;
 /// The time of a wait that met its event completed is a part of the gap; the wait is there all the
 /// same, since a faster host would come to it earlier. What a compiled graph's instruction holds of
 /// the time between the operators behind which it stands is not in their gaps.
-[[nodiscard]] HostGaps host_gaps(const et_schema::Program& program, const Timelines& timelines);
+[[nodiscard]] HostGaps host_gaps(const Program& program, const Flow& flow);
 
 }  // namespace understudy::predictor

@@ -10,6 +10,10 @@
 
 namespace understudy::predictor {
 
+using et_schema::CommKind;
+using et_schema::Instruction;
+using et_schema::Program;
+
 /// The amount of data that gathers and scatters exchange on another number of ranks.
 enum class GatherSize : std::uint8_t {
   kWhole,  ///< the whole keeps its size: each rank has a part of the parameters
@@ -18,7 +22,7 @@ enum class GatherSize : std::uint8_t {
 
 /// Whether a call exchanges a part for each rank, and some rank keeps all parts in one tensor or
 /// list. All-to-alls do not, since each of their parts is for one rank, and messages do not either.
-[[nodiscard]] bool is_gather_or_scatter(et_schema::CommKind kind);
+[[nodiscard]] bool is_gather_or_scatter(CommKind kind);
 
 /// The recorded job from which one with another number of ranks is made (what_if/world_size.h).
 struct ScaledFrom {
@@ -29,8 +33,8 @@ struct ScaledFrom {
 /// The ranks that are simulated together. Ranks that share a program share its work.
 struct Job {
   std::vector<et_schema::ProcessGroup> groups;
-  std::vector<const et_schema::Program*> programs;  ///< each once; they must outlive the job
-  std::vector<std::uint32_t> program_of;            ///< by rank
+  std::vector<const Program*> programs;   ///< each once; they must outlive the job
+  std::vector<std::uint32_t> program_of;  ///< by rank
   /// By rank: when it begins its first iteration; empty: all begin at once.
   std::vector<std::int64_t> start_ns = {};
   /// By rank and communication: whether it is a send that the program joins before its receive can
@@ -43,7 +47,7 @@ struct Job {
   std::optional<ScaledFrom> scaled_from = {};  ///< the job that tensors and splits come from
 
   [[nodiscard]] int world_size() const { return static_cast<int>(program_of.size()); }
-  [[nodiscard]] const et_schema::Program& program(int rank) const {
+  [[nodiscard]] const Program& program(int rank) const {
     return *programs[program_of[static_cast<std::size_t>(rank)]];
   }
   /// World ranks of a group in group order; a group without a list is the whole world. In a partial

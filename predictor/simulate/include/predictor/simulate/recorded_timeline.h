@@ -18,7 +18,6 @@ struct RecordedTimeline {
   std::vector<std::optional<std::int64_t>> stream_done_ns;
 };
 
-[[nodiscard]] RecordedTimeline recorded_timeline(const et_schema::Program& program,
-                                                 const Flow& flow);
+[[nodiscard]] RecordedTimeline recorded_timeline(const Program& program, const Flow& flow);
 
 }  // namespace understudy::predictor

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <memory>
+#include <unordered_map>
+#include <vector>
 
 #include "et_schema/model/program.h"
 #include "predictor/simulate/job.h"
@@ -13,18 +14,15 @@ namespace understudy::predictor {
 /// shows these, of the bytes of its results. No faults where the step's number is not known.
 class RecordedPageFaults {
  public:
-  /// `job` must outlive it.
   explicit RecordedPageFaults(const Job& job);
-  ~RecordedPageFaults();
 
-  [[nodiscard]] double of(const et_schema::Program& program,
-                          const et_schema::Instruction& instruction) const;
+  [[nodiscard]] double of(const Program& program, const Instruction& instruction) const;
   /// Of all of a program's operators.
-  [[nodiscard]] double of_step(const et_schema::Program& program) const;
+  [[nodiscard]] double of_step(const Program& program) const;
 
  private:
-  class Tables;
-  std::unique_ptr<const Tables> tables_;
+  /// By program and instruction. `job` must outlive it.
+  std::unordered_map<const Program*, std::vector<double>> faults_;
 };
 
 }  // namespace understudy::predictor

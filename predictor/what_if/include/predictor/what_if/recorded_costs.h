@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "predictor/calls/costs.h"
@@ -10,6 +11,9 @@
 #include "predictor/simulate/job.h"
 
 namespace understudy::predictor {
+
+struct Flow;
+struct ObservedComm;
 
 /// What a page fault costs a CPU program, and the interval that holds 9 of 10 machines: a trap and
 /// a cleared page. docs/prediction.md has the measurements.
@@ -26,17 +30,31 @@ class RecordedCosts final : public Costs {
  public:
   /// `job` must outlive it. Throws Error (usage): a program without a profile.
   explicit RecordedCosts(const Job& job, const PageFaultCost& fault = {});
-  ~RecordedCosts() override;
 
-  [[nodiscard]] OperatorCost of_operator(const et_schema::Program& program,
-                                         const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] OperatorCost of_operator(const Program& program,
+                                         const Instruction& instruction) const override;
   [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
-  [[nodiscard]] Estimate of_gap(const et_schema::Program& program,
-                                const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] Estimate of_gap(const Program& program,
+                                const Instruction& instruction) const override;
 
  private:
-  class Tables;
-  std::unique_ptr<const Tables> tables_;
+  struct Row {
+    double host_ns = 0;
+    double gap_ns = 0;
+    double device_ns = 0;
+    double faults = 0;
+    std::uint64_t launches = 0;
+  };
+  [[nodiscard]] const Row& row_of(const Program& program, const Instruction& instruction) const;
+  void add(const Program& program, const Flow& flow, const std::vector<std::int64_t>& host_ns);
+  void note_communication(const Program& program, const Instruction& call,
+                          const std::optional<ObservedComm>& seen);
+  static void spread_faults(const Program& program, std::vector<Row>& rows);
+
+  PageFaultCost fault_;
+  std::unordered_map<const Program*, std::vector<Row>> rows_;
+  std::unordered_map<const Instruction*, double> communications_;
+  std::optional<double> ns_per_byte_;  ///< of a CPU's communications
 };
 
 /// By rank: when it began its recorded step, the first at 0. A collective's kernel ends at the same

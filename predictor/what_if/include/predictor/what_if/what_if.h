@@ -53,11 +53,11 @@ class WhatIfCosts final : public Costs {
   /// `costs` must outlive it.
   WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions);
 
-  [[nodiscard]] OperatorCost of_operator(const et_schema::Program& program,
-                                         const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] OperatorCost of_operator(const Program& program,
+                                         const Instruction& instruction) const override;
   [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
-  [[nodiscard]] Estimate of_gap(const et_schema::Program& program,
-                                const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] Estimate of_gap(const Program& program,
+                                const Instruction& instruction) const override;
 
  private:
   const Costs& costs_;
@@ -71,11 +71,8 @@ class WhatIfCosts final : public Costs {
     const Job& job, const std::vector<std::vector<PlayedCost>>& costs,
     const std::vector<WhatIf>& questions);
 
-/// Whether a program has all of its tensors on the host.
-[[nodiscard]] bool is_on_host(const et_schema::Program& program);
-
 /// The program with all tensors of the host on one accelerator, as `replay --place device` takes
 /// them.
-[[nodiscard]] et_schema::Program placed_on_device(et_schema::Program program);
+[[nodiscard]] Program placed_on_device(Program program);
 
 }  // namespace understudy::predictor

@@ -13,7 +13,7 @@ namespace understudy::predictor {
 /// By instruction: its recorded host time, waits for the device left out. `programs` are all of the
 /// job's: the same operator on the same shapes waited for least where it was fastest.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> host_times_without_waits(
-    const std::vector<const et_schema::Program*>& programs, const std::vector<Flow>& flows);
+    const std::vector<const Program*>& programs, const std::vector<Flow>& flows);
 
 /// What is known of a communication's own time on one rank.
 struct ObservedComm {
@@ -28,6 +28,6 @@ struct ObservedComms {
   std::vector<bool> gap_is_wait;
   std::vector<bool> call_is_wait;
 };
-[[nodiscard]] ObservedComms observed_comms(const et_schema::Program& program, const Flow& flow);
+[[nodiscard]] ObservedComms observed_comms(const Program& program, const Flow& flow);
 
 }  // namespace understudy::predictor
