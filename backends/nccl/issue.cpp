@@ -1,6 +1,7 @@
 #include "issue.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "backends/check_call.h"
@@ -22,10 +23,14 @@ using Buffers = std::span<const Buffer>;
       buffers, [&](const Buffer& buffer) { return buffer.count == buffers.front().count; });
 }
 
-/// What is issued in its life goes to the device together.
+/// What is issued to a lane in its life goes to the device together, and no abort comes between.
 class NcclGroup {
  public:
-  explicit NcclGroup(const NcclLibrary& nccl) : nccl_(nccl) { nccl_.group_start(); }
+  NcclGroup(const NcclLibrary& nccl, LaneWatch& watch, const Lane& lane)
+      : nccl_(nccl), watch_(watch), lane_(lane) {
+    calls_.emplace(watch);
+    nccl_.group_start();
+  }
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
   ~NcclGroup() {
@@ -36,6 +41,8 @@ class NcclGroup {
   void end() {
     is_ended_ = true;
     nccl_.group_end();
+    calls_.reset();
+    watch_.wait_until_ready(lane_);
   }
 
  private:
@@ -47,15 +54,20 @@ class NcclGroup {
   }
 
   const NcclLibrary& nccl_;
+  LaneWatch& watch_;
+  const Lane& lane_;
+  std::optional<LaneWatch::Calls> calls_;
   bool is_ended_ = false;
 };
 
 class Issue {
  public:
-  Issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, Lane& lane)
+  Issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, LaneWatch& watch,
+        Lane& lane)
       : call_(call),
         cuda_(cuda),
         nccl_(nccl),
+        watch_(watch),
         lane_(lane),
         size_(static_cast<std::size_t>(lane.size())),
         self_(static_cast<std::size_t>(lane.rank())) {}
@@ -103,7 +115,7 @@ class Issue {
 
   /// One call of NCCL a buffer; several of them go together.
   void each_alone() {
-    NcclGroup group(nccl_);
+    NcclGroup group(nccl_, watch_, lane_);
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
       if (call_.inputs[i].count > 0 || call_.outputs[i].count > 0) {
         one(call_.inputs[i], call_.outputs[i]);
@@ -142,7 +154,9 @@ class Issue {
         broadcast_parts(input, outputs);
       } else if (bytes > 0) {
         std::byte* const flat = lane_.scratch(bytes * size_);
+        NcclGroup group(nccl_, watch_, lane_);
         nccl_.all_gather(input.data, flat, bytes, lane_.comm(), lane_.stream());
+        group.end();
         for (std::size_t rank = 0; rank < size_; ++rank) {
           cuda_.copy(outputs[rank].data, flat + rank * bytes, bytes, lane_.stream());
         }
@@ -151,7 +165,7 @@ class Issue {
   }
 
   void broadcast_parts(const Buffer& input, Buffers outputs) {
-    NcclGroup group(nccl_);
+    NcclGroup group(nccl_, watch_, lane_);
     for (std::size_t root = 0; root < size_; ++root) {
       const Buffer& output = outputs[root];
       if (output.count > 0) {
@@ -174,14 +188,16 @@ class Issue {
         for (std::size_t rank = 0; rank < size_; ++rank) {
           cuda_.copy(flat + rank * bytes, inputs[rank].data, bytes, lane_.stream());
         }
+        NcclGroup group(nccl_, watch_, lane_);
         nccl_.reduce_scatter(flat, output.data, static_cast<std::size_t>(output.count), reduction(),
                              lane_.comm(), lane_.stream());
+        group.end();
       }
     }
   }
 
   void reduce_parts(Buffers inputs, const Buffer& output) {
-    NcclGroup group(nccl_);
+    NcclGroup group(nccl_, watch_, lane_);
     for (std::size_t root = 0; root < size_; ++root) {
       const Buffer& input = inputs[root];
       if (input.count > 0) {
@@ -195,7 +211,7 @@ class Issue {
 
   void gather() {
     const bool is_root = lane_.rank() == call_.root_or_peer;
-    NcclGroup group(nccl_);
+    NcclGroup group(nccl_, watch_, lane_);
     if (!is_root) {
       send(call_.inputs[0], static_cast<std::size_t>(call_.root_or_peer));
     }
@@ -212,7 +228,7 @@ class Issue {
 
   void scatter() {
     const bool is_root = lane_.rank() == call_.root_or_peer;
-    NcclGroup group(nccl_);
+    NcclGroup group(nccl_, watch_, lane_);
     if (!is_root) {
       receive(call_.outputs[0], static_cast<std::size_t>(call_.root_or_peer));
     }
@@ -238,7 +254,7 @@ class Issue {
 
   /// Part r goes to rank r, and from it comes part r; of this rank's own too.
   void exchange(Buffers inputs, Buffers outputs) {
-    NcclGroup group(nccl_);
+    NcclGroup group(nccl_, watch_, lane_);
     for (std::size_t rank = 0; rank < size_; ++rank) {
       send(inputs[rank], rank);
       receive(outputs[rank], rank);
@@ -249,18 +265,22 @@ class Issue {
   void messages() {
     constexpr std::size_t kSource = 0;
     constexpr std::size_t kTarget = 1;
+    NcclGroup group(nccl_, watch_, lane_);
     for (const Buffer& buffer : call_.inputs) {
       send(buffer, kTarget);
     }
     for (const Buffer& buffer : call_.outputs) {
       receive(buffer, kSource);
     }
+    group.end();
   }
 
   void barrier() {
     void* const element = lane_.scratch(sizeof(float));
+    NcclGroup group(nccl_, watch_, lane_);
     nccl_.all_reduce(element, element, 1, {NcclDType::kFloat32, NcclOp::kSum, 1}, lane_.comm(),
                      lane_.stream());
+    group.end();
   }
 
   [[nodiscard]] static std::vector<Buffer> parts_by(const Buffer& whole,
@@ -297,6 +317,7 @@ class Issue {
   const Call& call_;
   const CudaDriver& cuda_;
   const NcclLibrary& nccl_;
+  LaneWatch& watch_;
   Lane& lane_;
   std::size_t size_;
   std::size_t self_;
@@ -304,8 +325,9 @@ class Issue {
 
 }  // namespace
 
-void issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, Lane& lane) {
-  Issue(call, cuda, nccl, lane).issue();
+void issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, LaneWatch& watch,
+           Lane& lane) {
+  Issue(call, cuda, nccl, watch, lane).issue();
 }
 
 }  // namespace understudy::backends

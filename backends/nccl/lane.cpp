@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "et_schema/support/error.h"
 
@@ -47,19 +48,23 @@ std::set<LaneKey> parse_lanes(std::span<const std::string> texts) {
   return keys;
 }
 
-Lane::Lane(const CudaDriver& cuda, const NcclLibrary& nccl, const NcclId& id, int size, int rank)
+Lane::Lane(const CudaDriver& cuda, const NcclLibrary& nccl, std::string name, int size, int rank)
     : cuda_(cuda),
       nccl_(nccl),
+      name_(std::move(name)),
       size_(size),
       rank_(rank),
       ready_(cuda.make_event()),
-      stream_(cuda.make_stream()),
-      comm_(nccl.make_comm(id, size, rank)) {}
+      stream_(cuda.make_stream()) {}
 
 Lane::~Lane() {
-  if (!is_aborted_) {
+  if (comm_ != nullptr && !is_aborted_) {
     nccl_.destroy(comm_);
   }
+}
+
+void Lane::split_off(const Lane& parent, int color) {
+  nccl_.begin_split(parent.comm(), color, rank_, comm_);
 }
 
 void Lane::follow(CudaStream stream) {
@@ -91,12 +96,6 @@ NcclReduction Lane::own(const NcclReduction& reduction) {
 void Lane::note(et_schema::CommKind kind) {
   last_kind_ = kind;
   ++calls_;
-}
-
-void Lane::abort() {
-  if (!is_aborted_.exchange(true)) {
-    nccl_.abort(comm_);
-  }
 }
 
 }  // namespace understudy::backends

@@ -40,13 +40,21 @@ struct LaneKey {
 /// A communicator of NCCL with its stream.
 class Lane {
  public:
-  /// Meets the other ranks of it. `rank` and `size` are of the lane: of messages the source is 0
-  /// and the target 1.
-  Lane(const CudaDriver& cuda, const NcclLibrary& nccl, const NcclId& id, int size, int rank);
+  /// `rank` and `size` are of the lane: of messages the source is 0 and the target 1. `name` is for
+  /// errors: "group 'dp'".
+  Lane(const CudaDriver& cuda, const NcclLibrary& nccl, std::string name, int size, int rank);
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
 
+  /// Begins to meet the other ranks of it.
+  void meet(const NcclId& id) { comm_ = nccl_.begin_comm(id, size_, rank_); }
+  /// The same, of those of `parent` that give this color.
+  void split_off(const Lane& parent, int color);
+  /// Whether its communicator is there, and ready for the next call.
+  [[nodiscard]] bool is_ready() const { return comm_ != nullptr && !nccl_.is_in_progress(comm_); }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] NcclComm comm() const { return comm_; }
   [[nodiscard]] CudaStream stream() const { return stream_.get(); }
   [[nodiscard]] int size() const { return size_; }
@@ -63,12 +71,14 @@ class Lane {
   void note(et_schema::CommKind kind);
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] et_schema::CommKind last_kind() const { return last_kind_; }
-  /// Ends what is under way; nothing can be issued any more. From any thread.
-  void abort();
+  /// For who aborts its communicator, from another thread: nothing can be issued any more. Null
+  /// where there is none, or no more.
+  [[nodiscard]] NcclComm give_up() { return is_aborted_.exchange(true) ? nullptr : comm_; }
 
  private:
   const CudaDriver& cuda_;
   const NcclLibrary& nccl_;
+  std::string name_;
   int size_;
   int rank_;
   CudaDriver::Event ready_;
@@ -77,7 +87,7 @@ class Lane {
   std::vector<CudaDriver::Block> blocks_;
   std::size_t block_bytes_ = 0;
   std::map<std::pair<NcclDType, double>, NcclOp> premultiplied_sums_;
-  NcclComm comm_;  ///< made last, so that a constructor that fails leaves none
+  NcclComm comm_ = nullptr;
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<et_schema::CommKind> last_kind_ = et_schema::CommKind::kBarrier;
   std::atomic<bool> is_aborted_ = false;

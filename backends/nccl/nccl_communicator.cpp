@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <exception>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -26,6 +28,10 @@ class NcclWork : public Work {
  private:
   CudaEvent done_;
 };
+
+constexpr LaneKey kWorldLane{};
+/// As many communicators begin at the same time: each is a thread of NCCL's.
+constexpr std::size_t kMostBegun = 64;
 
 /// World ranks of a lane, in its order.
 std::vector<int> members_of(const LaneKey& key, const std::vector<int>& group) {
@@ -79,14 +85,21 @@ NcclCommunicator::~NcclCommunicator() {
 }
 
 /// Waits for what is under way, as long as the watch does.
-void NcclCommunicator::finish() const noexcept {
+void NcclCommunicator::finish() noexcept {
   try {
     cuda_.use(context_);
     for (const auto& [key, lane] : lanes_) {
       cuda_.synchronize(lane->stream());
     }
-  } catch (const et_schema::Error&) {  // of a device that is lost: nothing is under way any more
-  }
+    for (const auto& [key, lane] : lanes_) {
+      const LaneWatch::Calls calls(watch_);
+      nccl_.finalize(lane->comm());
+    }
+    for (const auto& [key, lane] : lanes_) {
+      watch_.wait_until_ready(*lane);
+    }
+  } catch (const et_schema::Error&) {  // nothing is under way any more: it was aborted, or the
+  }                                    // device is lost
 }
 
 bool NcclCommunicator::takes(const Call& call) const {
@@ -127,13 +140,79 @@ void NcclCommunicator::prepare(std::span<const Call> calls) {
     }
   }
   const std::set<LaneKey> all = parse_lanes(host_.all_gather_text(to_text(own)));
-  std::set<LaneKey> missing;
-  std::ranges::set_difference(all, known_, std::inserter(missing, missing.end()));
-  // In the same order everywhere: opening one waits for its other ranks.
-  for (const auto& [key, id] : exchange_ids(missing)) {
-    open_lane(key, id);
+  std::set<LaneKey> by_id;
+  std::ranges::set_difference(all, known_, std::inserter(by_id, by_id.end()));
+  known_.insert(by_id.begin(), by_id.end());
+  std::set<LaneKey> by_split;
+  if (nccl_.can_split() && known_.contains(kWorldLane)) {
+    std::ranges::copy_if(by_id, std::inserter(by_split, by_split.end()), [](const LaneKey& key) {
+      return !key.is_of_messages() && key != kWorldLane;
+    });
+    std::erase_if(by_id, [&](const LaneKey& key) { return by_split.contains(key); });
   }
-  known_.insert(missing.begin(), missing.end());
+  open_lanes(by_id);
+  split_lanes(std::move(by_split));
+}
+
+void NcclCommunicator::open_lanes(const std::set<LaneKey>& keys) {
+  std::deque<const Lane*> begun;
+  // In the same order everywhere, so that the first that is not open is begun by all its ranks.
+  for (const auto& [key, id] : exchange_ids(keys)) {
+    Lane* const lane = make_lane(key);
+    if (lane == nullptr) {
+      continue;
+    }
+    {
+      const LaneWatch::Calls calls(watch_);
+      lane->meet(id);
+    }
+    watch_.add(*lane);
+    begun.push_back(lane);
+    if (begun.size() == kMostBegun) {
+      watch_.wait_until_ready(*begun.front());
+      begun.pop_front();
+    }
+  }
+  for (const Lane* const lane : begun) {
+    watch_.wait_until_ready(*lane);
+  }
+}
+
+void NcclCommunicator::split_lanes(std::set<LaneKey> keys) {
+  if (keys.empty()) {
+    return;
+  }
+  const Lane& world = *lanes_.at(kWorldLane);
+  while (!keys.empty()) {
+    // Groups without a common rank are made by one call.
+    std::set<int> taken;
+    Lane* own = nullptr;
+    int own_color = 0;
+    int colors = 0;
+    std::erase_if(keys, [&](const LaneKey& key) {
+      const std::vector<int>& members = ranks_.at(key.group);
+      const auto is_taken = [&](int rank) { return taken.contains(rank); };
+      if (std::ranges::any_of(members, is_taken)) {
+        return false;
+      }
+      taken.insert(members.begin(), members.end());
+      if (Lane* const lane = make_lane(key)) {
+        own = lane;
+        own_color = colors;
+      }
+      ++colors;
+      return true;
+    });
+    {
+      const LaneWatch::Calls calls(watch_);
+      own == nullptr ? nccl_.leave_split(world.comm()) : own->split_off(world, own_color);
+    }
+    watch_.wait_until_ready(world);
+    if (own != nullptr) {
+      watch_.wait_until_ready(*own);
+      watch_.add(*own);
+    }
+  }
 }
 
 std::map<LaneKey, NcclId> NcclCommunicator::exchange_ids(const std::set<LaneKey>& keys) {
@@ -156,20 +235,21 @@ std::map<LaneKey, NcclId> NcclCommunicator::exchange_ids(const std::set<LaneKey>
   return ids;
 }
 
-void NcclCommunicator::open_lane(const LaneKey& key, const NcclId& id) {
+Lane* NcclCommunicator::make_lane(const LaneKey& key) {
   const std::vector<int> members = members_of(key, ranks_.at(key.group));
   const auto self = std::ranges::find(members, host_.rank());
   if (self == members.end()) {
-    return;
+    return nullptr;
   }
   cuda_.use(context_);
-  auto opened = std::make_unique<Lane>(cuda_, nccl_, id, static_cast<int>(members.size()),
-                                       static_cast<int>(self - members.begin()));
-  Lane& lane = *(lanes_[key] = std::move(opened));
   const std::string& group = places_.at(key.group).group_name;
-  watch_.add(lane, key.is_of_messages() ? fmt::format("rank {} to rank {} in group '{}'",
-                                                      members.front(), members.back(), group)
-                                        : fmt::format("group '{}'", group));
+  auto made = std::make_unique<Lane>(
+      cuda_, nccl_,
+      key.is_of_messages()
+          ? fmt::format("rank {} to rank {} in group '{}'", members.front(), members.back(), group)
+          : fmt::format("group '{}'", group),
+      static_cast<int>(members.size()), static_cast<int>(self - members.begin()));
+  return (lanes_[key] = std::move(made)).get();
 }
 
 const CallPlace& NcclCommunicator::place_of(const Call& call) const {
@@ -207,11 +287,10 @@ std::unique_ptr<Work> NcclCommunicator::start(const Call& call) {
   if (call.memory != DeviceType::kCuda) {
     return host_.start(call);
   }
-  watch_.check();
   Lane& lane = lane_for(call);
   cuda_.use(context_);
   lane.follow(stream());
-  issue(call, cuda_, nccl_, lane);
+  issue(call, cuda_, nccl_, watch_, lane);
   lane.note(call.kind);
   const CudaEvent done = take_event();
   cuda_.record(done, lane.stream());

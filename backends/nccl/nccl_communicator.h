@@ -38,10 +38,15 @@ class NcclCommunicator : public DeviceCommunicator {
   void interrupt() override;
 
  private:
-  void finish() const noexcept;
+  void finish() noexcept;
+  /// Many at a time.
+  void open_lanes(const std::set<LaneKey>& keys);
+  /// Of groups, from the communicator of all ranks.
+  void split_lanes(std::set<LaneKey> keys);
   /// The ids of these lanes, which the first rank of each makes.
   [[nodiscard]] std::map<LaneKey, NcclId> exchange_ids(const std::set<LaneKey>& keys);
-  void open_lane(const LaneKey& key, const NcclId& id);
+  /// Null: this rank has no part in it.
+  [[nodiscard]] Lane* make_lane(const LaneKey& key);
   [[nodiscard]] const CallPlace& place_of(const Call& call) const;
   [[nodiscard]] Lane& lane_for(const Call& call);
   [[nodiscard]] CudaEvent take_event();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <type_traits>
 
 #include "backends/half.h"
 #include "cannot_use.h"
@@ -125,7 +126,9 @@ NcclLibrary::NcclLibrary() {
   library.find(error_text_, "ncclGetErrorString");
   library.find(last_error_, "ncclGetLastError");
   library.find(get_id_, "ncclGetUniqueId");
-  library.find(init_rank_, "ncclCommInitRank");
+  library.find(init_rank_, "ncclCommInitRankConfig");
+  split_ = library.function<std::remove_pointer_t<decltype(split_)>>("ncclCommSplit");  // of 2.18
+  library.find(finalize_, "ncclCommFinalize");
   library.find(destroy_, "ncclCommDestroy");
   library.find(abort_, "ncclCommAbort");
   library.find(async_error_, "ncclCommGetAsyncError");
@@ -171,10 +174,30 @@ NcclId NcclLibrary::make_id() const {
   return id;
 }
 
-NcclComm NcclLibrary::make_comm(const NcclId& id, int size, int rank) const {
+NcclComm NcclLibrary::begin_comm(const NcclId& id, int size, int rank) const {
   NcclComm comm = nullptr;
-  check(init_rank_(&comm, size, id, rank), "ncclCommInitRank");
+  NcclConfig config;
+  check(init_rank_(&comm, size, id, rank, &config), "ncclCommInitRankConfig");
   return comm;
+}
+
+void NcclLibrary::begin_split(NcclComm parent, int color, int key, NcclComm& made) const {
+  check(split_(parent, color, key, &made, nullptr), "ncclCommSplit");
+}
+
+void NcclLibrary::leave_split(NcclComm parent) const {
+  NcclComm none = nullptr;
+  begin_split(parent, kNoColor, 0, none);
+}
+
+bool NcclLibrary::is_in_progress(NcclComm comm) const {
+  Status status = kNcclSuccess;
+  check(async_error_(comm, &status), "ncclCommGetAsyncError");
+  return status == kInProgress;
+}
+
+void NcclLibrary::finalize(NcclComm comm) const {
+  check(finalize_(comm), "ncclCommFinalize");
 }
 
 void NcclLibrary::destroy(NcclComm comm) const noexcept {
@@ -196,8 +219,12 @@ NcclOp NcclLibrary::make_premultiplied_sum(const NcclReduction& how, NcclComm co
   return static_cast<NcclOp>(op);
 }
 
-void NcclLibrary::abort(NcclComm comm) const noexcept {
-  abort_(comm);
+void NcclLibrary::abort(std::span<const NcclComm> comms) const noexcept {
+  group_start_();
+  for (const NcclComm comm : comms) {
+    abort_(comm);
+  }
+  group_end_();
 }
 
 std::string NcclLibrary::failure_of(NcclComm comm) const {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "backends/communicator.h"
@@ -17,6 +18,16 @@ constexpr std::size_t kNcclIdBytes = 128;
 /// NCCL's functions take by value.
 struct NcclId {
   std::array<char, kNcclIdBytes> bytes{};
+};
+
+/// How a communicator is made: laid out as ncclConfig_t was in 2.14, which later versions take.
+struct NcclConfig {
+  static constexpr unsigned kMagic = 0xcafebeef;
+  static constexpr unsigned kVersion = 21400;
+  std::size_t size = sizeof(NcclConfig);
+  unsigned magic = kMagic;
+  unsigned version = kVersion;
+  int blocking = 0;
 };
 
 /// NCCL's numbers of dtypes and reductions.
@@ -50,7 +61,7 @@ struct NcclReduction {
 
 /// NCCL, found at run time: what the variable UNDERSTUDY_NCCL names, else the one that LibTorch has
 /// loaded, else the system's. Nothing of it is needed to build. The functions and numbers are those
-/// of nccl.h, which a test holds them against.
+/// of nccl.h, which a test holds them against: of 2.14 at least.
 class NcclLibrary {
  public:
   /// Throws Error (usage) where there is none, or one without a function that is needed.
@@ -59,13 +70,26 @@ class NcclLibrary {
   /// "2.28.9"
   [[nodiscard]] std::string version() const;
   [[nodiscard]] NcclId make_id() const;
-  /// Returns when all `size` ranks of it are here.
-  [[nodiscard]] NcclComm make_comm(const NcclId& id, int size, int rank) const;
+  // Communicators do not block: what begins, and the first call of each kind, is in progress for a
+  // while, in which nothing else may be called on the communicator.
+  /// Begins to meet the other ranks of `size`.
+  [[nodiscard]] NcclComm begin_comm(const NcclId& id, int size, int rank) const;
+  /// Whether NCCL can make communicators of a part of another one's ranks.
+  [[nodiscard]] bool can_split() const { return split_ != nullptr; }
+  /// All ranks of `parent` call it: those of one `color` become a communicator, ordered by `key`.
+  /// `made` has it once the parent is in progress no more.
+  void begin_split(NcclComm parent, int color, int key, NcclComm& made) const;
+  /// The same, of a rank that comes into none.
+  void leave_split(NcclComm parent) const;
+  [[nodiscard]] bool is_in_progress(NcclComm comm) const;
+  /// Begins to end what has no work under way.
+  void finalize(NcclComm comm) const;
   void destroy(NcclComm comm) const noexcept;
   /// The operator that sums elements times `how.factor`; it lives as long as `comm`.
   [[nodiscard]] NcclOp make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const;
-  /// Ends what it has under way. From any thread.
-  void abort(NcclComm comm) const noexcept;
+  /// Ends what they have under way and frees them, all together: to free one NCCL waits for the
+  /// device, which may stand still in another one. From any thread, but not beside another call.
+  void abort(std::span<const NcclComm> comms) const noexcept;
   /// What went wrong since; empty: nothing.
   [[nodiscard]] std::string failure_of(NcclComm comm) const;
 
@@ -88,13 +112,17 @@ class NcclLibrary {
  private:
   using Status = int;
 
+  static constexpr int kNoColor = -1;  // NCCL_SPLIT_NOCOLOR
+
   void check(Status status, const char* function) const;
 
   Status (*get_version_)(int*) = nullptr;
   const char* (*error_text_)(Status) = nullptr;
   const char* (*last_error_)(NcclComm) = nullptr;
   Status (*get_id_)(NcclId*) = nullptr;
-  Status (*init_rank_)(NcclComm*, int, NcclId, int) = nullptr;
+  Status (*init_rank_)(NcclComm*, int, NcclId, int, NcclConfig*) = nullptr;
+  Status (*split_)(NcclComm, int, int, NcclComm*, NcclConfig*) = nullptr;
+  Status (*finalize_)(NcclComm) = nullptr;
   Status (*destroy_)(NcclComm) = nullptr;
   Status (*abort_)(NcclComm) = nullptr;
   Status (*async_error_)(NcclComm, Status*) = nullptr;

@@ -11,6 +11,9 @@ namespace {
 /// How often lanes are looked at; sooner where the limit is short.
 constexpr double kLookIntervalS = 0.25;
 constexpr double kLooksWithinLimit = 8;
+constexpr auto kPollInterval = std::chrono::microseconds(50);
+/// Calls take so long only where NCCL or the driver waits for the device in them.
+constexpr auto kLongestCalls = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -32,18 +35,49 @@ LaneWatch::~LaneWatch() {
   thread_.join();
 }
 
-void LaneWatch::add(Lane& lane, std::string name) {
+void LaneWatch::add(Lane& lane) {
   const std::lock_guard lock(mutex_);
-  Watched watched;
-  watched.lane = &lane;
-  watched.name = std::move(name);
-  lanes_.push_back(std::move(watched));
+  lanes_.emplace_back().lane = &lane;
 }
 
 void LaneWatch::check() const {
   if (has_found_) {
     const std::lock_guard lock(mutex_);
     throw *found_;
+  }
+}
+
+// In one order with what fail() does: either this sees that something was found, or that sees these
+// calls.
+void LaneWatch::begin_calls() const {
+  is_in_calls_ = true;
+  if (has_found_) {
+    is_in_calls_ = false;
+    check();
+  }
+}
+
+void LaneWatch::wait_until_ready(const Lane& lane) {
+  const Clock::time_point begin = Clock::now();
+  while (true) {
+    {
+      const Calls calls(*this);
+      if (lane.is_ready()) {
+        return;
+      }
+    }
+    if (Clock::now() - begin > std::chrono::duration<double>(time_limit_s_)) {
+      const std::lock_guard lock(mutex_);
+      fail(et_schema::run_failed(
+          "GPUs did not connect",
+          {.rank = world_rank_,
+           .field = lane.name(),
+           .expected = fmt::format("all its ranks within {:g} s", time_limit_s_.load()),
+           .got = "not all",
+           .hint = "A rank may have ended. NCCL_DEBUG=INFO in the environment has NCCL say what it "
+                   "waits for; a slow network needs a higher time limit (--timeout)."}));
+    }
+    std::this_thread::sleep_for(kPollInterval);
   }
 }
 
@@ -74,7 +108,9 @@ std::optional<et_schema::Error> LaneWatch::look(Watched& watched, Clock::time_po
   const Lane& lane = *watched.lane;
   const std::uint64_t calls = lane.calls();
   const std::string field =
-      fmt::format("{}, call {} of {}", et_schema::to_string(lane.last_kind()), calls, watched.name);
+      calls == 0 ? lane.name()
+                 : fmt::format("{}, call {} of {}", et_schema::to_string(lane.last_kind()), calls,
+                               lane.name());
   if (const std::string failure = nccl_.failure_of(lane.comm()); !failure.empty()) {
     return et_schema::run_failed(
         "NCCL failed", {.rank = world_rank_,
@@ -113,9 +149,17 @@ void LaneWatch::fail(et_schema::Error error) {
   }
   found_ = std::move(error);
   has_found_ = true;
-  for (const Watched& watched : lanes_) {
-    watched.lane->abort();
+  const Clock::time_point latest = Clock::now() + kLongestCalls;
+  while (is_in_calls_ && Clock::now() < latest) {
+    std::this_thread::sleep_for(kPollInterval);
   }
+  std::vector<NcclComm> comms;
+  for (const Watched& watched : lanes_) {
+    if (NcclComm comm = watched.lane->give_up()) {
+      comms.push_back(comm);
+    }
+  }
+  nccl_.abort(comms);
 }
 
 }  // namespace understudy::backends

@@ -214,6 +214,14 @@ TEST(TimeLimit, EndsASendBetweenDevices) {
       ended, {late_on_device(0, "send, call 1 of rank 0 to rank 1 in group 'world'")}));
 }
 
+TEST(TimeLimit, EndsAllGroupsOfADeviceTogether) {
+  const Ended ended = run(2, "nccl_two_groups_stand_still", kFakeGpu);
+  expect_end(ended, 1);
+  EXPECT_TRUE(holds_one_of(ended, {late_on_device(0, "allreduce, call 2 of group 'world'"),
+                                   late_on_device(0, "allreduce, call 2 of group 'side'")}));
+  EXPECT_NE(ended.output.find("both ended\n"), std::string::npos) << ended.output;
+}
+
 TEST(TimeLimit, NamesTheCallThatTheOtherRankIsIn) {
   const Ended ended = run(2, "last_rank_is_in_another_call");
   expect_end(ended, 1);
@@ -324,6 +332,12 @@ TEST(Interrupt, EndsACallUnderWay) {
   expect_end(ended, 1);
   EXPECT_TRUE(holds_one_of(
       ended, {failed("communication was given up: this rank has failed elsewhere", "", "")}));
+}
+
+TEST(Interrupt, NeverComesBetweenTheCheckAndTheCall) {
+  const Ended ended = run(1, "aborts_race_with_calls", kFakeGpu);
+  expect_end(ended, 0);
+  EXPECT_EQ(ended.output, "1000 ended\n");
 }
 
 TEST(Abort, EndsAllRanksWithItsStatus) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/device_communicator.h"
 #include "device_backend.h"
 #include "et_schema/support/error.h"
 
@@ -94,6 +95,57 @@ void last_rank_does_not_receive(Backend& backend) {
   }
   backend.wait(backend.start(send(data, 1)));
   backend.wait(backend.start(send(data, 1)));
+}
+
+void two_groups_stand_still(Backend& backend) {
+  std::vector<float> data(4);
+  std::vector<float> other(4);
+  Call call = all_reduce(other);
+  call.group = backend.make_group("side", {});
+  backend.run(all_reduce(data));
+  backend.run(call);
+  if (is_last(backend)) {
+    compute();
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  auto work = backend.start(all_reduce(data));
+  backend.wait(backend.start(call));  // the device ends it only once both are aborted
+  const std::chrono::duration<double> stood = std::chrono::steady_clock::now() - begin;
+  constexpr double kAbortS = 5;
+  std::fputs(stood.count() < kShortLimitS + kAbortS ? "both ended\n" : "too late\n", stderr);
+  backend.wait(std::move(work));
+}
+
+/// One thread gives up while another one issues, at any moment, a thousand times.
+void aborts_race_with_calls(Backend&) {
+  constexpr int kTimes = 1000;
+  constexpr int kMostUs = 400;
+  std::vector<float> data(4);
+  Call call = all_reduce(data);
+  call.memory = et_schema::DeviceType::kCuda;
+  Call barrier;
+  barrier.memory = et_schema::DeviceType::kCuda;
+  int ended = 0;
+  for (int time = 0; time < kTimes; ++time) {
+    const auto host = backends::make_single_backend({});
+    const auto device = backends::connect_devices(*host, {});
+    device->prepare({&call, 1});
+    device->run(call);
+    const std::jthread other([&device, time] {
+      std::this_thread::sleep_for(std::chrono::microseconds(time * 37 % kMostUs));
+      device->interrupt();
+    });
+    try {
+      while (true) {
+        device->run(call);
+        device->run(call);
+        device->run(barrier);  // so that the device keeps up
+      }
+    } catch (const et_schema::Error&) {
+      ++ended;
+    }
+  }
+  std::fputs((std::to_string(ended) + " ended\n").c_str(), stderr);
 }
 
 void last_rank_is_in_another_call(Backend& backend) {
@@ -225,6 +277,8 @@ const std::map<std::string, Scenario>& scenarios() {
       {"another_thread_gives_up", {60, another_thread_gives_up}},
       {"nccl_last_rank_computes", {kShortLimitS, last_rank_computes_before_a_call_of_devices}},
       {"nccl_last_rank_does_not_receive", {kShortLimitS, last_rank_does_not_receive}},
+      {"nccl_two_groups_stand_still", {kShortLimitS, two_groups_stand_still}},
+      {"aborts_race_with_calls", {60, aborts_race_with_calls}},
       {"last_rank_aborts", {60, last_rank_aborts}},
       {"last_rank_aborts_under_way", {60, last_rank_aborts_under_way}},
       {"last_rank_throws_past_the_backend", {60, last_rank_throws_past_the_backend}}};

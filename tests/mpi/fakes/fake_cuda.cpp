@@ -7,9 +7,12 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -67,9 +70,19 @@ struct CUstream_st {
 
 namespace {
 
+/// Of the process; `mutex` guards it. Never freed, as that.
+std::set<CUstream_st*>& streams = *std::make_unique<std::set<CUstream_st*>>().release();
+
+CUstream_st* new_stream() {
+  CUstream_st* const stream = std::make_unique<CUstream_st>().release();
+  const std::lock_guard lock(mutex);
+  streams.insert(stream);
+  return stream;
+}
+
+CUstream_st* const default_stream = new_stream();  // it lives as long as the process
+
 CUstream_st& stream_of(CUstream_st* stream) {
-  // The default stream lives as long as the process.
-  static CUstream_st* const default_stream = std::make_unique<CUstream_st>().release();
   return stream == nullptr ? *default_stream : *stream;
 }
 
@@ -93,13 +106,14 @@ int cuCtxSetCurrent(void* context) {
   return kSuccess;
 }
 int cuStreamCreate(CUstream_st** stream, unsigned) {
-  *stream = std::make_unique<CUstream_st>().release();
+  *stream = new_stream();
   return kSuccess;
 }
 int cuStreamDestroy_v2(CUstream_st* stream) {
   const std::unique_ptr<CUstream_st> owned(stream);
   {
     const std::lock_guard lock(mutex);
+    streams.erase(stream);
     stream->is_ending = true;
     stream->has_more.notify_one();
   }
@@ -114,6 +128,23 @@ int cuStreamSynchronize(CUstream_st* stream) {
   CUstream_st& waited = stream_of(stream);
   std::unique_lock lock(mutex);
   waited.became_idle.wait(lock, [&] { return waited.is_idle(); });
+  return kSuccess;
+}
+/// Waits for all that was issued to any stream until now.
+int cuCtxSynchronize() {
+  std::vector<std::future<void>> reached;
+  {
+    const std::lock_guard lock(mutex);
+    for (CUstream_st* const stream : streams) {
+      const auto mark = std::make_shared<std::promise<void>>();
+      reached.push_back(mark->get_future());
+      stream->work.emplace_back([mark] { mark->set_value(); });
+      stream->has_more.notify_one();
+    }
+  }
+  for (const std::future<void>& each : reached) {
+    each.wait();
+  }
   return kSuccess;
 }
 int cuEventCreate(CUevent_st** event, unsigned) {

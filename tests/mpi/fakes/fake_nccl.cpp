@@ -1,18 +1,33 @@
 // Stands in for libnccl.so.2 between processes of one host, over sockets and on the streams of
 // fake_cuda. Each call is done when its stream comes to it and all other ranks have come to theirs.
+// Rules of NCCL that a caller can break are kept: a communicator that does not block is in progress
+// after it was started, split, and used for the first time, and takes no call until then; aborting
+// one frees it, and waits for the device, on which another one may stand still; a call on one that
+// was freed ends the process.
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/half.h"
 #include "wires.h"
 
 extern "C" int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
+extern "C" int cuCtxSynchronize();
 
 namespace {
 
@@ -22,8 +37,10 @@ using understudy::tests::Wires;
 using Bytes = std::vector<std::byte>;
 
 constexpr int kSuccess = 0;
-constexpr int kRemoteError = 6;
 constexpr int kInvalidArgument = 4;
+constexpr int kRemoteError = 6;
+constexpr int kInProgress = 7;
+constexpr int kNoColor = -1;
 
 enum Op { kSum, kProduct, kMax, kMin, kAvg };
 enum DType {
@@ -42,10 +59,35 @@ enum DType {
 }  // namespace
 
 struct ncclComm {
-  Wires wires;
+  std::shared_ptr<Wires> wires;
   int size;
   int rank;
-  std::vector<double> factors;  ///< of premultiplied sums, whose numbers follow kAvg's
+  bool blocks = true;
+  std::vector<double> factors = {};  ///< of premultiplied sums, whose numbers follow kAvg's
+  int splits = 0;
+  bool is_used = false;  ///< some call has been launched
+  std::atomic<bool> is_in_progress = false;
+  std::thread background = {};
+
+  /// Does `work` now, or in the background where the communicator does not block.
+  int progress(std::function<void()> work) {
+    if (blocks) {
+      work();
+      return kSuccess;
+    }
+    if (background.joinable()) {
+      background.join();
+    }
+    is_in_progress = true;
+    background = std::thread([this, work = std::move(work)] {
+      work();
+      is_in_progress = false;
+    });
+    return kInProgress;
+  }
+  int connect() {
+    return progress([this] { static_cast<void>(wires->connect()); });
+  }
 };
 
 namespace {
@@ -111,9 +153,8 @@ void reduce_halves(const std::vector<Bytes>& inputs, std::byte* out, std::size_t
   }
 }
 
-void reduce(const ncclComm* comm, const std::vector<Bytes>& inputs, std::byte* out,
-            std::size_t count, int dtype, int op) {
-  const double factor = op > kAvg ? comm->factors.at(static_cast<std::size_t>(op - kAvg - 1)) : 1;
+void reduce(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int dtype, int op,
+            double factor) {
   switch (dtype) {
     case kInt8:
       return reduce_numbers<std::int8_t>(inputs, out, count, op, factor);
@@ -144,17 +185,83 @@ std::byte* writable(const void* data) {
   return static_cast<std::byte*>(const_cast<void*>(data));
 }
 
+std::mutex living_mutex;
+std::set<const ncclComm*> living;
+std::vector<std::string> log_lines;
+
+void log(std::string line) {
+  const std::lock_guard lock(living_mutex);
+  log_lines.push_back(std::move(line));
+}
+
+ncclComm* born(std::string name, int size, int rank, bool blocks) {
+  auto* const comm = new ncclComm{std::make_shared<Wires>(std::move(name), size, rank), size, rank};
+  comm->blocks = blocks;
+  const std::lock_guard lock(living_mutex);
+  living.insert(comm);
+  return comm;
+}
+
+/// Ends the process where NCCL would touch memory that it has freed.
+void must_live(const ncclComm* comm) {
+  const std::lock_guard lock(living_mutex);
+  if (!living.contains(comm)) {
+    std::fputs("fake NCCL: a call on a communicator that was freed\n", stderr);
+    std::abort();
+  }
+}
+
+double factor_of(const ncclComm* comm, int op) {
+  must_live(comm);
+  return op > kAvg ? comm->factors.at(static_cast<std::size_t>(op - kAvg - 1)) : 1;
+}
+
+void bury(ncclComm* comm) {
+  {
+    const std::lock_guard lock(living_mutex);
+    living.erase(comm);
+  }
+  if (comm->background.joinable()) {
+    comm->background.join();
+  }
+  delete comm;
+}
+
+/// What the calls on the device need of a communicator; it may be freed before they end.
+struct Ranks {
+  std::shared_ptr<Wires> wires;
+  int size;
+  int rank;
+  explicit Ranks(const ncclComm* comm) : wires(comm->wires), size(comm->size), rank(comm->rank) {}
+};
+
 /// The work of a group or of a single call on its stream.
 struct Launch {
   ncclComm* comm = nullptr;
   void* stream = nullptr;
   std::vector<std::function<void()>> collectives;
   std::vector<Wires::Transfer> transfers;
+  std::string names;  ///< of its calls, for the log
+  std::shared_ptr<Wires> wires;
+
+  void start() {
+    cuLaunchHostFunc(
+        stream,
+        [](void* data) {
+          const std::unique_ptr<Launch> own(static_cast<Launch*>(data));
+          for (const auto& collective : own->collectives) {
+            collective();
+          }
+          static_cast<void>(own->wires->move(own->transfers));
+        },
+        std::make_unique<Launch>(*this).release());
+  }
 };
 
 struct Groups {
   int depth = 0;
   std::vector<Launch> launches;
+  std::vector<ncclComm*> aborted;
 
   Launch& launch(ncclComm* comm, void* stream) {
     for (Launch& each : launches) {
@@ -162,57 +269,89 @@ struct Groups {
         return each;
       }
     }
-    launches.push_back({comm, stream, {}, {}});
+    launches.push_back({comm, stream, {}, {}, {}, comm->wires});
     return launches.back();
   }
-  void end_if_outermost() {
+  int end_if_outermost() {
     if (depth > 0) {
-      return;
+      return kSuccess;
     }
+    int status = kSuccess;
     for (Launch& each : launches) {
-      cuLaunchHostFunc(
-          each.stream,
-          [](void* data) {
-            const std::unique_ptr<Launch> own(static_cast<Launch*>(data));
-            for (const auto& collective : own->collectives) {
-              collective();
-            }
-            static_cast<void>(own->comm->wires.move(own->transfers));
-          },
-          std::make_unique<Launch>(std::move(each)).release());
+      std::this_thread::sleep_for(std::chrono::microseconds(1));  // others have a turn meanwhile
+      must_live(each.comm);
+      log(std::to_string(each.comm->rank) + " of " + std::to_string(each.comm->size) + ":" +
+          each.names);
+      if (std::exchange(each.comm->is_used, true)) {
+        each.start();
+      } else {
+        status = std::max(status, each.comm->progress([launch = each]() mutable {
+          // Connections are made at first use.
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          launch.start();
+        }));
+      }
     }
     launches.clear();
+    for (ncclComm* const comm : aborted) {
+      comm->wires->abort();
+    }
+    if (!aborted.empty()) {
+      cuCtxSynchronize();  // freeing memory of the device waits for it
+    }
+    for (ncclComm* const comm : aborted) {
+      bury(comm);
+    }
+    aborted.clear();
+    return status;
   }
 };
 thread_local Groups groups;
 
 /// Sends part r of `inputs` to rank r; returns what came from each. Empty: it was ended.
-std::vector<Bytes> exchange(ncclComm* comm, const std::vector<Wires::Transfer>& inputs,
+std::vector<Bytes> exchange(const Ranks& comm, const std::vector<Wires::Transfer>& inputs,
                             const std::vector<std::size_t>& expected) {
   std::vector<Bytes> got;
   std::vector<Wires::Transfer> transfers = inputs;
-  for (int rank = 0; rank < comm->size; ++rank) {
+  for (int rank = 0; rank < comm.size; ++rank) {
     got.emplace_back(expected[static_cast<std::size_t>(rank)]);
     transfers.push_back({rank, got.back().data(), got.back().size(), false});
   }
-  if (!comm->wires.move(transfers)) {
+  if (!comm.wires->move(transfers)) {
     got.clear();
   }
   return got;
 }
 
-std::vector<Wires::Transfer> to_all(ncclComm* comm, const void* from, std::size_t bytes) {
+std::vector<Wires::Transfer> to_all(const Ranks& comm, const void* from, std::size_t bytes) {
   std::vector<Wires::Transfer> sends;
-  for (int rank = 0; rank < comm->size; ++rank) {
+  for (int rank = 0; rank < comm.size; ++rank) {
     sends.push_back({rank, writable(from), bytes, true});
   }
   return sends;
 }
 
+/// Adds a call to the group that is open, or launches it.
 int add(ncclComm* comm, void* stream, std::function<void()> collective) {
-  groups.launch(comm, stream).collectives.push_back(std::move(collective));
-  groups.end_if_outermost();
-  return kSuccess;
+  must_live(comm);
+  if (comm->is_in_progress) {
+    return kInvalidArgument;
+  }
+  Launch& launch = groups.launch(comm, stream);
+  launch.collectives.push_back(std::move(collective));
+  launch.names += " collective";
+  return groups.end_if_outermost();
+}
+
+int add(ncclComm* comm, void* stream, Wires::Transfer transfer) {
+  must_live(comm);
+  if (comm->is_in_progress) {
+    return kInvalidArgument;
+  }
+  Launch& launch = groups.launch(comm, stream);
+  launch.transfers.push_back(transfer);
+  launch.names += (transfer.is_send ? " send " : " recv ") + std::to_string(transfer.peer);
+  return groups.end_if_outermost();
 }
 
 std::vector<std::size_t> repeated(std::size_t number, int times) {
@@ -245,24 +384,82 @@ int ncclGetUniqueId(UniqueId* id) {
                 ++number);
   return kSuccess;
 }
-int ncclCommInitRank(ncclComm** comm, int size, UniqueId id, int rank) {
-  if (rank < 0 || rank >= size) {
+struct Config {
+  std::size_t size;
+  unsigned magic;
+  unsigned version;
+  int blocking;
+};
+
+int ncclCommInitRankConfig(ncclComm** comm, int size, UniqueId id, int rank, const Config* config) {
+  if (rank < 0 || rank >= size || config->size != sizeof(Config) || config->magic != 0xcafebeef ||
+      config->version != 21400) {
     return kInvalidArgument;
   }
-  *comm = new ncclComm{Wires(id.bytes, size, rank), size, rank, {}};
-  return kSuccess;
+  log("init " + std::to_string(rank) + " of " + std::to_string(size));
+  *comm = born(id.bytes, size, rank, config->blocking != 0);
+  return (*comm)->connect();
+}
+int ncclCommSplit(ncclComm* comm, int color, int key, ncclComm** made, const Config*) {
+  must_live(comm);
+  if (comm->is_in_progress) {
+    return kInvalidArgument;
+  }
+  return comm->progress([=] {
+    const std::array<int, 2> own = {color, key};
+    const auto got = exchange(Ranks(comm), to_all(Ranks(comm), own.data(), sizeof own),
+                              repeated(sizeof own, comm->size));
+    const int number = ++comm->splits;
+    std::set<std::pair<int, int>> members;  // key and rank
+    for (int rank = 0; rank < static_cast<int>(got.size()); ++rank) {
+      std::array<int, 2> theirs{};
+      std::memcpy(theirs.data(), got[static_cast<std::size_t>(rank)].data(), sizeof theirs);
+      if (theirs[0] == color) {
+        members.emplace(theirs[1], rank);
+      }
+    }
+    const auto self = members.find({key, comm->rank});
+    if (color == kNoColor || self == members.end()) {
+      return;
+    }
+    const int size = static_cast<int>(members.size());
+    const int rank = static_cast<int>(std::distance(members.begin(), self));
+    log("split " + std::to_string(rank) + " of " + std::to_string(size));
+    *made = born(comm->wires->name() + "/" + std::to_string(number) + "." + std::to_string(color),
+                 size, rank, comm->blocks);
+    static_cast<void>((*made)->connect());
+  });
+}
+int ncclCommFinalize(ncclComm* comm) {
+  must_live(comm);
+  return comm->is_in_progress ? kInvalidArgument : kSuccess;
 }
 int ncclCommDestroy(ncclComm* comm) {
-  delete comm;
+  must_live(comm);
+  bury(comm);
   return kSuccess;
 }
 int ncclCommAbort(ncclComm* comm) {
-  comm->wires.abort();  // a stream may still use it: it is never freed
-  return kSuccess;
+  must_live(comm);
+  groups.aborted.push_back(comm);
+  return groups.end_if_outermost();
 }
 int ncclCommGetAsyncError(ncclComm* comm, int* status) {
-  *status = comm->wires.has_lost_peer() ? kRemoteError : kSuccess;
+  must_live(comm);
+  *status = comm->wires->has_lost_peer() ? kRemoteError
+            : comm->is_in_progress       ? kInProgress
+                                         : kSuccess;
   return kSuccess;
+}
+/// What this process did since it last asked, a line each.
+const char* fake_nccl_log() {
+  static std::string text;
+  const std::lock_guard lock(living_mutex);
+  text.clear();
+  for (const std::string& line : std::exchange(log_lines, {})) {
+    text += line + "\n";
+  }
+  return text.c_str();
 }
 int ncclRedOpCreatePreMulSum(int* op, void* scalar, int dtype, int residence, ncclComm* comm) {
   constexpr int kHostImmediate = 1;
@@ -297,57 +494,56 @@ int ncclGroupStart() {
 }
 int ncclGroupEnd() {
   --groups.depth;
-  groups.end_if_outermost();
-  return kSuccess;
+  return groups.end_if_outermost();
 }
 
 int ncclAllReduce(const void* from, void* to, std::size_t count, int dtype, int op, ncclComm* comm,
                   void* stream) {
-  return add(comm, stream, [=] {
+  return add(comm, stream, [=, ranks = Ranks(comm), factor = factor_of(comm, op)] {
     const std::size_t bytes = count * size_of(dtype);
-    const auto got = exchange(comm, to_all(comm, from, bytes), repeated(bytes, comm->size));
+    const auto got = exchange(ranks, to_all(ranks, from, bytes), repeated(bytes, ranks.size));
     if (!got.empty()) {
-      reduce(comm, got, static_cast<std::byte*>(to), count, dtype, op);
+      reduce(got, static_cast<std::byte*>(to), count, dtype, op, factor);
     }
   });
 }
 
 int ncclReduce(const void* from, void* to, std::size_t count, int dtype, int op, int root,
                ncclComm* comm, void* stream) {
-  return add(comm, stream, [=] {
+  return add(comm, stream, [=, ranks = Ranks(comm), factor = factor_of(comm, op)] {
     const std::size_t bytes = count * size_of(dtype);
-    const auto got = exchange(comm, {{root, writable(from), bytes, true}},
-                              repeated(comm->rank == root ? bytes : 0, comm->size));
-    if (!got.empty() && comm->rank == root) {
-      reduce(comm, got, static_cast<std::byte*>(to), count, dtype, op);
+    const auto got = exchange(ranks, {{root, writable(from), bytes, true}},
+                              repeated(ranks.rank == root ? bytes : 0, ranks.size));
+    if (!got.empty() && ranks.rank == root) {
+      reduce(got, static_cast<std::byte*>(to), count, dtype, op, factor);
     }
   });
 }
 
 int ncclReduceScatter(const void* from, void* to, std::size_t count, int dtype, int op,
                       ncclComm* comm, void* stream) {
-  return add(comm, stream, [=] {
+  return add(comm, stream, [=, ranks = Ranks(comm), factor = factor_of(comm, op)] {
     const std::size_t bytes = count * size_of(dtype);
     std::vector<Wires::Transfer> sends;
-    for (int rank = 0; rank < comm->size; ++rank) {
+    for (int rank = 0; rank < ranks.size; ++rank) {
       sends.push_back({rank, writable(from) + static_cast<std::size_t>(rank) * bytes, bytes, true});
     }
-    const auto got = exchange(comm, sends, repeated(bytes, comm->size));
+    const auto got = exchange(ranks, sends, repeated(bytes, ranks.size));
     if (!got.empty()) {
-      reduce(comm, got, static_cast<std::byte*>(to), count, dtype, op);
+      reduce(got, static_cast<std::byte*>(to), count, dtype, op, factor);
     }
   });
 }
 
 int ncclBroadcast(const void* from, void* to, std::size_t count, int dtype, int root,
                   ncclComm* comm, void* stream) {
-  return add(comm, stream, [=] {
+  return add(comm, stream, [=, ranks = Ranks(comm)] {
     const std::size_t bytes = count * size_of(dtype);
-    const bool is_root = comm->rank == root;
-    std::vector<std::size_t> expected = repeated(0, comm->size);
+    const bool is_root = ranks.rank == root;
+    std::vector<std::size_t> expected = repeated(0, ranks.size);
     expected[static_cast<std::size_t>(root)] = bytes;
     const auto got = exchange(
-        comm, is_root ? to_all(comm, from, bytes) : std::vector<Wires::Transfer>(), expected);
+        ranks, is_root ? to_all(ranks, from, bytes) : std::vector<Wires::Transfer>(), expected);
     if (!got.empty()) {
       std::memcpy(to, got[static_cast<std::size_t>(root)].data(), bytes);
     }
@@ -356,9 +552,9 @@ int ncclBroadcast(const void* from, void* to, std::size_t count, int dtype, int 
 
 int ncclAllGather(const void* from, void* to, std::size_t count, int dtype, ncclComm* comm,
                   void* stream) {
-  return add(comm, stream, [=] {
+  return add(comm, stream, [=, ranks = Ranks(comm)] {
     const std::size_t bytes = count * size_of(dtype);
-    const auto got = exchange(comm, to_all(comm, from, bytes), repeated(bytes, comm->size));
+    const auto got = exchange(ranks, to_all(ranks, from, bytes), repeated(bytes, ranks.size));
     for (std::size_t rank = 0; rank < got.size(); ++rank) {
       std::memcpy(static_cast<std::byte*>(to) + rank * bytes, got[rank].data(), bytes);
     }
@@ -367,17 +563,11 @@ int ncclAllGather(const void* from, void* to, std::size_t count, int dtype, nccl
 
 int ncclSend(const void* from, std::size_t count, int dtype, int peer, ncclComm* comm,
              void* stream) {
-  groups.launch(comm, stream)
-      .transfers.push_back({peer, writable(from), count * size_of(dtype), true});
-  groups.end_if_outermost();
-  return kSuccess;
+  return add(comm, stream, {peer, writable(from), count * size_of(dtype), true});
 }
 
 int ncclRecv(void* to, std::size_t count, int dtype, int peer, ncclComm* comm, void* stream) {
-  groups.launch(comm, stream)
-      .transfers.push_back({peer, static_cast<std::byte*>(to), count * size_of(dtype), false});
-  groups.end_if_outermost();
-  return kSuccess;
+  return add(comm, stream, {peer, static_cast<std::byte*>(to), count * size_of(dtype), false});
 }
 
 }  // extern "C"

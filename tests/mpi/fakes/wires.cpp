@@ -35,30 +35,44 @@ int checked(int result, const char* what) {
 
 }  // namespace
 
-Wires::Wires(const std::string& name, int size, int rank) : ends_(static_cast<std::size_t>(size)) {
+Wires::Wires(std::string name, int size, int rank)
+    : name_(std::move(name)), rank_(rank), ends_(static_cast<std::size_t>(size)) {}
+
+bool Wires::connect() {
+  constexpr int kLookMs = 50;
+  const int size = static_cast<int>(ends_.size());
   const int listener = checked(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
   socklen_t length = 0;
-  sockaddr_un own = address_of(name, rank, length);
+  sockaddr_un own = address_of(name_, rank_, length);
   checked(::bind(listener, reinterpret_cast<sockaddr*>(&own), length), "bind");
   checked(::listen(listener, size), "listen");
-  for (int peer = 0; peer < size; ++peer) {
+  for (int peer = 0; peer < size && !is_aborted_; ++peer) {
     const int out = checked(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-    sockaddr_un theirs = address_of(name, peer, length);
-    while (::connect(out, reinterpret_cast<sockaddr*>(&theirs), length) != 0) {
+    ends_[static_cast<std::size_t>(peer)].out = out;
+    sockaddr_un theirs = address_of(name_, peer, length);
+    while (::connect(out, reinterpret_cast<sockaddr*>(&theirs), length) != 0 && !is_aborted_) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the peer has not created it yet
     }
-    checked(static_cast<int>(::write(out, &rank, sizeof rank)), "write");
+    static_cast<void>(::send(out, &rank_, sizeof rank_, MSG_NOSIGNAL));
     checked(::fcntl(out, F_SETFL, O_NONBLOCK), "fcntl");
-    ends_[static_cast<std::size_t>(peer)].out = out;
   }
-  for (int i = 0; i < size; ++i) {
+  for (int accepted = 0; accepted < size && !is_aborted_;) {
+    pollfd readable{listener, POLLIN, 0};
+    if (::poll(&readable, 1, kLookMs) == 0) {
+      continue;
+    }
     const int in = checked(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
     int peer = 0;
-    checked(static_cast<int>(::read(in, &peer, sizeof peer)), "read");
+    if (::read(in, &peer, sizeof peer) != sizeof peer) {
+      ::close(in);  // it was aborted there
+      continue;
+    }
     checked(::fcntl(in, F_SETFL, O_NONBLOCK), "fcntl");
     ends_[static_cast<std::size_t>(peer)].in = in;
+    ++accepted;
   }
   ::close(listener);
+  return !is_aborted_;
 }
 
 Wires::~Wires() {

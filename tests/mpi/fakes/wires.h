@@ -11,11 +11,14 @@ namespace understudy::tests {
 /// Sockets between the ranks of a fake communicator, from each to each, itself included.
 class Wires {
  public:
-  /// Connects to the others, who give the same name.
-  Wires(const std::string& name, int size, int rank);
+  Wires(std::string name, int size, int rank);
   Wires(const Wires&) = delete;
   Wires& operator=(const Wires&) = delete;
   ~Wires();
+
+  /// Connects to the others, who give the same name. False: it was aborted.
+  [[nodiscard]] bool connect();
+  [[nodiscard]] const std::string& name() const { return name_; }
 
   struct Transfer {
     int peer = 0;
@@ -34,6 +37,8 @@ class Wires {
     int out = -1;
     int in = -1;
   };
+  std::string name_;
+  int rank_;
   std::vector<Ends> ends_;  ///< by peer
   std::atomic<bool> is_aborted_ = false;
   std::atomic<bool> has_lost_peer_ = false;

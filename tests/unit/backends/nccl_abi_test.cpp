@@ -35,8 +35,16 @@ static_assert(static_cast<int>(NcclOp::kAvg) == ncclAvg);
 static_assert(ncclSuccess == 0 && ncclInProgress == 7);
 static_assert(sizeof(ncclUniqueId) == kNcclIdBytes && sizeof(int) == sizeof(ncclDataType_t) &&
               sizeof(int) == sizeof(ncclRedOp_t) && sizeof(int) == sizeof(ncclResult_t));
-static_assert(std::is_same_v<decltype(&ncclCommInitRank),
-                             ncclResult_t (*)(ncclComm_t*, int, ncclUniqueId, int)>);
+static_assert(std::is_same_v<decltype(&ncclCommInitRankConfig),
+                             ncclResult_t (*)(ncclComm_t*, int, ncclUniqueId, int, ncclConfig_t*)>);
+static_assert(std::is_same_v<decltype(&ncclCommSplit),
+                             ncclResult_t (*)(ncclComm_t, int, int, ncclComm_t*, ncclConfig_t*)>);
+static_assert(NCCL_SPLIT_NOCOLOR == -1);
+static_assert(offsetof(ncclConfig_t, size) == offsetof(NcclConfig, size) &&
+              offsetof(ncclConfig_t, magic) == offsetof(NcclConfig, magic) &&
+              offsetof(ncclConfig_t, version) == offsetof(NcclConfig, version) &&
+              offsetof(ncclConfig_t, blocking) == offsetof(NcclConfig, blocking));
+static_assert(NcclConfig::kVersion == NCCL_VERSION(2, 14, 0));
 static_assert(std::is_same_v<decltype(&ncclRedOpCreatePreMulSum),
                              ncclResult_t (*)(ncclRedOp_t*, void*, ncclDataType_t,
                                               ncclScalarResidence_t, ncclComm_t)>);
@@ -65,6 +73,11 @@ static_assert(CU_STREAM_NON_BLOCKING == 1 && CU_EVENT_DISABLE_TIMING == 2);
 static_assert(sizeof(CUdeviceptr) == sizeof(std::uint64_t));
 static_assert(std::is_same_v<decltype(&cuMemcpyAsync),
                              CUresult (*)(CUdeviceptr, CUdeviceptr, std::size_t, CUstream)>);
+
+TEST(NcclAbi, ConfigurationHasItsMark) {
+  const ncclConfig_t known = NCCL_CONFIG_INITIALIZER;
+  EXPECT_EQ(NcclConfig().magic, known.magic);
+}
 
 TEST(CudaDriverAbi, NamesCarryTheirVersions) {
   EXPECT_EQ(UNDERSTUDY_NAME(cuStreamDestroy), "cuStreamDestroy_v2");
