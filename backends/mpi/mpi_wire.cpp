@@ -72,6 +72,9 @@ MpiWire::~MpiWire() {
   }
   MPI_Cancel(&listening_);
   MPI_Wait(&listening_, MPI_STATUS_IGNORE);
+  for (Posted& letter : posted_) {
+    MPI_Request_free(&letter.sending);  // the rank may be gone; MPI_Finalize sends what it can
+  }
   for (MPI_Comm& comm : comms_) {
     MPI_Comm_free(&comm);
   }
@@ -121,12 +124,19 @@ void MpiWire::listen() {
 
 void MpiWire::post(int world_rank, std::span<const std::byte> letter) {
   UNDERSTUDY_ASSERT(letter.size() <= kLargestLetter);
-  const auto& kept = posted_.emplace_back(letter.begin(), letter.end());
-  MPI_Request sending = MPI_REQUEST_NULL;
-  check_mpi(MPI_Isend(kept.data(), static_cast<int>(kept.size()), MPI_BYTE, world_rank, kLetterTag,
-                      letters_, &sending),
+  free_sent();
+  Posted& kept = posted_.emplace_back(Posted{{letter.begin(), letter.end()}, MPI_REQUEST_NULL});
+  check_mpi(MPI_Isend(kept.bytes.data(), static_cast<int>(kept.bytes.size()), MPI_BYTE, world_rank,
+                      kLetterTag, letters_, &kept.sending),
             "MPI_Isend");
-  check_mpi(MPI_Request_free(&sending), "MPI_Request_free");
+}
+
+void MpiWire::free_sent() {
+  std::erase_if(posted_, [](Posted& letter) {
+    int is_sent = 0;
+    check_mpi(MPI_Test(&letter.sending, &is_sent, MPI_STATUS_IGNORE), "MPI_Test");
+    return is_sent != 0;
+  });
 }
 
 std::optional<Letter> MpiWire::next_letter() {

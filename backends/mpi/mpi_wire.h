@@ -55,10 +55,17 @@ class MpiWire : public Wire {
   [[nodiscard]] bool is_lost(int /*world_rank*/) const override { return false; }
   void leave_unfinished() override;
   void abort_others(int status) override;
+  [[nodiscard]] std::size_t letters_under_way() const { return posted_.size(); }
 
  private:
   void listen();
+  void free_sent();
 
+  struct Posted {
+    std::vector<std::byte> bytes;
+    MPI_Request sending = MPI_REQUEST_NULL;
+  };
+  std::deque<Posted> posted_;  ///< letters under way; they outlive MPI_Finalize
   MpiSession session_;
   bool is_unfinished_ = false;
   int rank_ = 0;
@@ -69,8 +76,6 @@ class MpiWire : public Wire {
   MPI_Comm letters_ = MPI_COMM_NULL;
   MPI_Request listening_ = MPI_REQUEST_NULL;
   std::array<std::byte, kLargestLetter> incoming_{};
-  // Letters under way stay here until the job ends.
-  std::deque<std::vector<std::byte>> posted_;
 };
 
 }  // namespace understudy::backends
