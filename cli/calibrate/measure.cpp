@@ -203,12 +203,10 @@ class Measuring {
     calibrator::SweepLimits limits;
     limits.budget_s = std::max(0.0, left_s());
     limits.error = arguments_.error;
-    summary_.areas =
-        calibrator::Sweep(
-            calibrator::make_areas(arguments_.only, device_.is_cpu() ? calibrator::CallLimits{}
-                                                                     : calibrator::kGpuLimits),
-            limits, std::move(hooks))
-            .run();
+    summary_.areas = calibrator::run_sweep(
+        calibrator::make_areas(
+            arguments_.only, device_.is_cpu() ? calibrator::CallLimits{} : calibrator::kGpuLimits),
+        limits, hooks);
   }
 
   et_schema::Bench load_bench(const std::string& path) {

@@ -1,18 +1,117 @@
 #include "calibrator/design/recipe.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
-#include "expression.h"
+#include "recipe_tables.h"
 
 namespace understudy::calibrator {
 namespace {
 
 using et_schema::Argument;
 using et_schema::DType;
+
+bool is_word(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+/// A text that is read from the front.
+struct TextCursor {
+  std::string_view rest;
+
+  void skip_blanks() { rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size())); }
+  [[nodiscard]] bool at_end() const { return rest.empty(); }
+  [[nodiscard]] char peek() const { return rest.empty() ? '\0' : rest.front(); }
+  /// Takes `expected` if it comes next.
+  bool take(std::string_view expected) {
+    const bool is_next = rest.starts_with(expected);
+    rest.remove_prefix(is_next ? expected.size() : 0);
+    return is_next;
+  }
+  /// Letters, digits and underscores.
+  std::string_view word() {
+    const auto* const end = std::ranges::find_if_not(rest, is_word);
+    const std::string_view word = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
+    rest.remove_prefix(word.size());
+    return word;
+  }
+};
+
+/// Arithmetic on dimensions: numbers, names, + - * /, parentheses; `/` rounds down. In integers, or
+/// in floating point for products of work that overflow. Recipes are our own text: what is wrong in
+/// one is a broken invariant.
+template <typename Number>
+class Expression {
+ public:
+  Expression(TextCursor& text, const DimensionValues& dimensions)
+      : text_(text), dimensions_(dimensions) {}
+
+  Number sum() {
+    Number value = product();
+    while (true) {
+      if (text_.take("+")) {
+        value += product();
+      } else if (text_.take("-")) {
+        value -= product();
+      } else {
+        return value;
+      }
+    }
+  }
+
+ private:
+  Number product() {
+    Number value = factor();
+    while (true) {
+      if (text_.take("*")) {
+        value *= factor();
+      } else if (text_.take("/")) {
+        value = divided(value, factor());
+      } else {
+        return value;
+      }
+    }
+  }
+
+  static Number divided(Number value, Number by) {
+    UNDERSTUDY_ASSERT(by != 0);
+    if constexpr (std::is_integral_v<Number>) {
+      return value / by;
+    } else {
+      return std::floor(value / by);
+    }
+  }
+
+  Number factor() {
+    text_.skip_blanks();
+    if (text_.take("(")) {
+      const Number value = sum();
+      const bool closed = text_.take(")");
+      UNDERSTUDY_ASSERT(closed);
+      return value;
+    }
+    const std::string_view word = text_.word();
+    UNDERSTUDY_ASSERT(!word.empty());
+    if (std::isdigit(static_cast<unsigned char>(word.front())) != 0) {
+      return static_cast<Number>(std::stoll(std::string(word)));
+    }
+    const auto found = dimensions_.find(word);
+    UNDERSTUDY_ASSERT(found != dimensions_.end());
+    return static_cast<Number>(found->second);
+  }
+
+  TextCursor& text_;
+  const DimensionValues& dimensions_;
+};
+
+std::int64_t read_integer(TextCursor& text, const DimensionValues& values) {
+  return Expression<std::int64_t>(text, values).sum();
+}
 
 /// A size that cannot be.
 struct Impossible {};
@@ -38,7 +137,7 @@ class ArgumentReader {
       return {list()};
     }
     if (text_.take("=")) {
-      return {read_expression(text_, values_)};
+      return {read_integer(text_, values_)};
     }
     if (text_.take("\"")) {
       const std::string_view word = text_.word();
@@ -118,7 +217,7 @@ class ArgumentReader {
     slot.strides_recorded = true;
     slot.wrapped_number = kind == 'w';
     while (!text_.take("}")) {
-      slot.sizes.push_back(read_expression(text_, values_));
+      slot.sizes.push_back(read_integer(text_, values_));
       if (slot.sizes.back() < 1) {
         throw Impossible();
       }
@@ -137,7 +236,7 @@ class ArgumentReader {
     if (kind == 's') {
       const bool counted = text_.take("@");
       UNDERSTUDY_ASSERT(counted);
-      make_sparse(slot, read_expression(text_, values_));
+      make_sparse(slot, read_integer(text_, values_));
     }
     call_.tensors.push_back(std::move(tensor));
     return {Argument::SlotRef{static_cast<et_schema::SlotId>(call_.tensors.size() - 1)}};
@@ -237,12 +336,24 @@ std::optional<Call> make_call(const Recipe& recipe, const DimensionValues& value
 
 double work_of(const Recipe& recipe, const DimensionValues& values) {
   TextCursor text{recipe.work};
-  return read_real_expression(text, values);
+  return Expression<double>(text, values).sum();
 }
 
 double made_elements(const Recipe& recipe, const DimensionValues& values) {
   TextCursor text{recipe.made};
-  return read_real_expression(text, values);
+  return Expression<double>(text, values).sum();
+}
+
+const std::vector<Recipe>& recipes() {
+  static const std::vector<Recipe> all = [] {
+    std::vector<Recipe> joined;
+    for (const std::span<const Recipe> table :
+         {layer_recipes(), elementwise_recipes(), memory_recipes()}) {
+      joined.insert(joined.end(), table.begin(), table.end());
+    }
+    return joined;
+  }();
+  return all;
 }
 
 }  // namespace understudy::calibrator

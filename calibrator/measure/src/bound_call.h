@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "backends/backend.h"
 #include "calibrator/design/call.h"
+#include "calibrator/measure/caller.h"
 #include "call_timer.h"
 #include "et_schema/model/program.h"
 #include "replayer/bind/bind.h"
@@ -48,5 +50,23 @@ class BoundCall {
 /// Gives a call whose schema is an operator's name that operator's whole schema, and the arguments
 /// that it leaves out their defaults. Empty, or why there is no such call.
 [[nodiscard]] std::string complete(Call& call);
+
+/// How often a call is timed, and when what it changes in place is put back.
+class Repetitions {
+ public:
+  /// `first_ns`: what the call took once, untimed.
+  Repetitions(BoundCall& call, const TimingLimits& limits, double first_ns);
+
+  /// Whether the call is timed once more; then it may have its first content again.
+  [[nodiscard]] bool next();
+  /// What the repetition took.
+  void spend(double ns) { spent_ns_ += ns; }
+
+ private:
+  BoundCall& call_;
+  TimingLimits limits_;
+  std::size_t begun_ = 0;
+  double spent_ns_ = 0;
+};
 
 }  // namespace understudy::calibrator

@@ -21,7 +21,6 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
-#include "repetitions.h"
 #include "replayer/device/device.h"
 #include "replayer/device/nvml.h"
 #include "replayer/measure/counters.h"

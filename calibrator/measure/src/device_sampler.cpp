@@ -4,8 +4,6 @@
 
 #include <chrono>
 
-#include "repetitions.h"
-
 namespace understudy::calibrator {
 
 DeviceSampler::DeviceSampler(c10::Device device, std::int64_t swept_bytes)

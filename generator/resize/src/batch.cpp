@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "batch_rules.h"
-#include "batch_sizes.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
 #include "generator/flow/model_names.h"

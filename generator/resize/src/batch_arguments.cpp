@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "batch_sizes.h"
+#include "batch_rules.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "generator/flow/model_names.h"

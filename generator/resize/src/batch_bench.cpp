@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "batch_rules.h"
-#include "batch_sizes.h"
 #include "generator/flow/model_names.h"
 #include "generator/resize/batch.h"
 

@@ -1,5 +1,3 @@
-#include "batch_sizes.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "batch_rules.h"
 #include "et_schema/support/error.h"
 #include "generator/flow/model_names.h"
 

@@ -11,7 +11,6 @@
 #include "et_schema/support/content_hash.h"
 #include "generator/flow/model_names.h"
 #include "program_sizes.h"
-#include "shape_rewrite.h"
 
 namespace understudy::generator {
 namespace {
@@ -145,13 +144,11 @@ std::uint64_t drop_bodies(Program& program, const SizeMap& sizes) {
 }  // namespace
 
 Blurred blur_shapes(Bench bench, double within) {
-  Keeper keeper;
+  KeptSizes all_kept;
   std::set<std::int64_t> rows;  // of tables: indices reach to their end, so they only grow
   const std::set<std::int64_t> present = sizes_in(bench);
-  std::vector<ProgramSizes> programs;
   for (const Program& program : bench.programs) {
-    programs.emplace_back(program, keeper, rows);
-    programs.back().find();
+    find_kept(program, all_kept, rows);
     add_indexed(program, present, rows);
   }
   const std::string salt = et_schema::benchmark_hash(bench);
@@ -160,12 +157,12 @@ Blurred blur_shapes(Bench bench, double within) {
   const std::vector<double> bounds = bounds_up_to(within);
   std::vector<SizeMap> drawn(bounds.size());
   for (const std::int64_t size : present) {
-    if (keeper.all().contains(size)) {
+    if (all_kept.contains(size)) {
       continue;
     }
     draw(size, candidates(size, within, rows.contains(size)), bounds, salt, drawn);
     if (!drawn.back().contains(size)) {
-      keeper.keep(size, "no other size within the bound has its alignment and side");
+      all_kept.try_emplace(size, "no other size within the bound has its alignment and side");
     }
   }
   SizeMap sizes;
@@ -175,12 +172,12 @@ Blurred blur_shapes(Bench bench, double within) {
   }
   for (const std::int64_t size : present) {
     if (!sizes.contains(size)) {
-      keeper.keep(size, "a tensor would cross a size at which other kernels are taken");
+      all_kept.try_emplace(size, "a tensor would cross a size at which other kernels are taken");
     }
   }
   Blurred blurred;
   blurred.before = work_of(bench);
-  for (const auto& [size, why] : keeper.all()) {
+  for (const auto& [size, why] : all_kept) {
     if (present.contains(size)) {
       blurred.kept[size] = why;
     }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/overloaded.h"
@@ -38,6 +39,295 @@ bool changes(const Slot& slot, const SizeMap& sizes) {
                      [&](std::int64_t size) { return sizes.contains(size); });
 }
 
+/// What a program asks of its sizes.
+class ProgramSizes {
+ public:
+  ProgramSizes(const Program& program, KeptSizes& kept, std::set<std::int64_t>& rows)
+      : program_(program), kept_(kept), rows_(rows) {}
+
+  void find() {
+    find_parts();
+    for (const Slot& slot : program_.slots) {
+      if (slot.value) {
+        look_at_rule(*slot.value);
+      }
+    }
+    for (const Instruction& instruction : program_.instructions) {
+      look_at(instruction);
+    }
+  }
+
+  /// What one of its instructions asks, without what is recorded below it.
+  void look_at(const Instruction& instruction) {
+    if (instruction.pinned) {
+      et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+        keep(program_.slots[slot], instruction.name + ": a size that its data tells");
+      });
+    }
+    switch (instruction.kind) {
+      case InstructionKind::kAlias:
+        return look_at_reshape(instruction);
+      case InstructionKind::kOp:
+        return look_at_operator(instruction);
+      case InstructionKind::kCollective:
+      case InstructionKind::kP2p:
+        return look_at_communication(instruction);
+      case InstructionKind::kNative:
+      case InstructionKind::kKernel:
+        return keep_all(instruction, instruction.name + ": it is not known what it computes");
+      default:
+        return;
+    }
+  }
+
+ private:
+  void keep(std::int64_t size, const std::string& why) {
+    if (size >= kLeastBlurred) {
+      kept_.try_emplace(size, why);
+    }
+  }
+
+  void keep(const Slot& slot, const std::string& why) {
+    for (const std::int64_t size : slot.sizes) {
+      keep(size, why);
+    }
+  }
+
+  /// Integers among an argument's.
+  void keep_argument(const Argument& argument, const std::string& why) {
+    if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
+      keep(*number, why);
+    } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+      for (const Argument& item : *list) {
+        keep_argument(item, why);
+      }
+    }
+  }
+
+  template <typename Visit>
+  void each_slot(const Instruction& instruction, Visit visit) const {
+    const auto look = [&](SlotId slot) { visit(program_.slots[slot]); };
+    et_schema::for_each_slot(instruction.args, look);
+    et_schema::for_each_slot(instruction.results, look);
+  }
+
+  /// Sizes whose product others are cannot change alone. Those that a reshape takes over do.
+  void look_at_reshape(const Instruction& instruction) {
+    const std::string why = instruction.name + ": a product of other sizes";
+    const Slot* first = nullptr;
+    each_slot(instruction, [&](const Slot& slot) {
+      if (first == nullptr) {
+        first = &slot;
+      } else if (elements_of(*first) != elements_of(slot)) {
+        keep_all(instruction, why);
+      } else {
+        std::vector<std::int64_t> a = first->sizes;
+        std::vector<std::int64_t> b = slot.sizes;
+        std::ranges::sort(a);
+        std::ranges::sort(b);
+        std::vector<std::int64_t> apart;
+        std::ranges::set_symmetric_difference(a, b, std::back_inserter(apart));
+        std::ranges::for_each(apart, [&](std::int64_t size) { keep(size, why); });
+      }
+    });
+  }
+
+  /// Parts of a larger memory have places and strides that its inner sizes tell; as many rows as
+  /// there are, that changes none.
+  void find_parts() {
+    std::vector<bool> is_used(program_.slots.size());
+    for (const Instruction& instruction : program_.instructions) {
+      const auto use = [&](SlotId slot) { is_used[slot] = true; };
+      et_schema::for_each_slot(instruction.args, use);
+      et_schema::for_each_slot(instruction.results, use);
+    }
+    std::vector<bool> has_part(program_.storages.size());
+    for (SlotId slot = 0; slot < is_used.size(); ++slot) {
+      if (is_used[slot] && !is_whole(program_, program_.slots[slot])) {
+        has_part[program_.slots[slot].storage] = true;
+      }
+    }
+    for (SlotId slot = 0; slot < is_used.size(); ++slot) {
+      if (is_used[slot] && has_part[program_.slots[slot].storage]) {
+        keep_inner(program_.slots[slot]);
+      }
+    }
+  }
+
+  void keep_inner(const Slot& slot) {
+    const auto outermost = std::max_element(slot.strides.begin(), slot.strides.end());
+    for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
+      const bool is_rows = slot.strides.size() == slot.sizes.size() &&
+                           slot.strides.begin() + static_cast<std::ptrdiff_t>(dim) == outermost &&
+                           slot.offset < *outermost;
+      if (!is_rows) {
+        keep(slot.sizes[dim], "a tensor that is a part of a larger memory");
+      }
+    }
+  }
+
+  void look_at_rule(const ValueRule& rule) {
+    const std::string why = "what a tensor holds depends on it";
+    const et_schema::Overloaded look = {
+        [](const ValueRule::Zeros&) {},
+        [](const ValueRule::Constant&) {},
+        [](const ValueRule::Uniform&) {},
+        [](const ValueRule::Normal&) {},
+        [](const ValueRule::Integers&) {},  // rows: they go along
+        [&](const ValueRule::Offsets& offsets) {
+          keep(offsets.end, why);
+          keep(offsets.longest, why);
+        },
+        [&](const ValueRule::Lengths& lengths) {
+          for (const ValueRule::Segment& segment : lengths.segments) {
+            keep(segment.count, why);
+            keep(segment.sum, why);
+          }
+        },
+        [&](const ValueRule::Arange& arange) {
+          keep(arange.start, why);
+          keep(arange.step, why);
+        },
+        [](const ValueRule::Bernoulli&) {},
+        [&](const ValueRule::Mask& mask) { keep(mask.count, why); },
+        [](const ValueRule::Targets&) {},         // classes: they go along
+        [](const ValueRule::ReusedIntegers&) {},  // rows
+        [&](const ValueRule::Dominant& matrices) { keep(matrices.rows, why); }};
+    std::visit(look, rule.kind);
+  }
+
+  void keep_all(const Instruction& instruction, const std::string& why) {
+    each_slot(instruction, [&](const Slot& slot) { keep(slot, why); });
+    for (const Argument& argument : instruction.args) {
+      keep_argument(argument, why);
+    }
+  }
+
+  void look_at_communication(const Instruction& instruction) {
+    const et_schema::CommInfo& comm = *instruction.comm;
+    const bool is_alike = comm.kind == et_schema::CommKind::kAllReduce ||
+                          comm.kind == et_schema::CommKind::kBroadcast;
+    if (!is_alike || !comm.in_splits.empty() || !comm.out_splits.empty()) {
+      keep_all(instruction, instruction.name + ": sizes that differ by the number of ranks");
+    }
+  }
+
+  void look_at_operator(const Instruction& instruction) {
+    const SizeRule rule = size_rule(instruction.name);
+    if (rule == SizeRule::kUnknown || !instruction.schema) {
+      return keep_all(instruction, instruction.name + ": how it computes sizes is not known here");
+    }
+    const auto arguments = et_schema::arguments_of(program_.schemas[*instruction.schema]);
+    for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+      const bool is_number = i < arguments.size() && (arguments[i].type.starts_with("int") ||
+                                                      arguments[i].type.starts_with("SymInt"));
+      const bool is_strides = i < arguments.size() && arguments[i].name == "stride" &&
+                              et_schema::operator_facts(instruction.name).takes_strides;
+      if (is_number && !et_schema::is_size_argument(arguments[i].name) && !is_strides) {
+        keep_argument(instruction.args[i],
+                      fmt::format("{}: '{}' is that number", instruction.name, arguments[i].name));
+      }
+    }
+    look_at_sizes(instruction, rule, arguments);
+  }
+
+  void look_at_sizes(const Instruction& instruction, SizeRule rule,
+                     const std::vector<et_schema::SchemaArgument>& arguments) {
+    if (rule == SizeRule::kSame || rule == SizeRule::kIndexed) {
+      keep_new_sizes(instruction);
+    }
+    if (rule == SizeRule::kIndexed) {
+      each_slot(instruction, [&](const Slot& slot) {
+        if (slot.dtype == et_schema::DType::kInt64 || slot.dtype == et_schema::DType::kInt32) {
+          keep(slot, instruction.name + ": a number of indices or bags");
+        }
+      });
+    }
+    if (rule == SizeRule::kChannels) {
+      each_slot(instruction, [&](const Slot& slot) {
+        for (std::size_t dim = 2; dim < slot.sizes.size(); ++dim) {
+          keep(slot.sizes[dim], instruction.name + ": a size in space, which it computes");
+        }
+      });
+    }
+    if (rule == SizeRule::kReshaped) {
+      look_at_reshape(instruction);
+    }
+    if (rule == SizeRule::kOneDim) {
+      keep_dim(instruction, arguments);
+    }
+    if (et_schema::op_class(instruction.name) == "embedding") {
+      each_slot(instruction, [&](const Slot& slot) {
+        if (slot.sizes.size() == 2) {
+          rows_.insert(slot.sizes.front());
+        }
+      });
+    }
+  }
+
+  /// A result's size that no argument has is computed.
+  void keep_new_sizes(const Instruction& instruction) {
+    std::set<std::int64_t> known;
+    const auto learn = [&](SlotId slot) {
+      known.insert(program_.slots[slot].sizes.begin(), program_.slots[slot].sizes.end());
+    };
+    et_schema::for_each_slot(instruction.args, learn);
+    const auto learn_numbers = [&](const auto& self, const Argument& argument) -> void {
+      if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
+        known.insert(*number);
+      } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+        for (const Argument& item : *list) {
+          self(self, item);
+        }
+      }
+    };
+    for (const Argument& argument : instruction.args) {
+      learn_numbers(learn_numbers, argument);
+    }
+    const bool is_data = size_rule(instruction.name) == SizeRule::kIndexed;
+    const std::string why =
+        instruction.name +
+        (is_data ? ": a size that its data tells" : ": a size that none of its arguments has");
+    bool is_new = false;
+    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+      for (const std::int64_t size : program_.slots[slot].sizes) {
+        if (size >= kLeastBlurred && !known.contains(size)) {
+          is_new = true;
+          keep(size, why);
+        }
+      }
+    });
+    if (is_new && !is_data) {
+      keep_all(instruction, why);
+    }
+  }
+
+  /// Sizes in the dimension that is cut, joined or indexed.
+  void keep_dim(const Instruction& instruction,
+                const std::vector<et_schema::SchemaArgument>& arguments) {
+    std::int64_t dim = 0;
+    for (std::size_t i = 0; i < std::min(arguments.size(), instruction.args.size()); ++i) {
+      if (arguments[i].name == "dim") {
+        const auto* number = std::get_if<std::int64_t>(&instruction.args[i].value);
+        dim = number != nullptr ? *number : 0;
+      }
+    }
+    each_slot(instruction, [&](const Slot& slot) {
+      const auto count = static_cast<std::int64_t>(slot.sizes.size());
+      // Results may lack the dimension: then a neighbour is kept in vain.
+      const std::int64_t place = dim < 0 ? dim + count : dim;
+      if (place >= 0 && place < count) {
+        keep(slot.sizes[static_cast<std::size_t>(place)],
+             instruction.name + ": a size that it cuts or joins");
+      }
+    });
+  }
+
+  const Program& program_;
+  KeptSizes& kept_;
+  std::set<std::int64_t>& rows_;
+};
+
 }  // namespace
 
 bool same_side(std::int64_t a, std::int64_t b) {
@@ -46,288 +336,15 @@ bool same_side(std::int64_t a, std::int64_t b) {
                      [&](std::int64_t threshold) { return (a <= threshold) == (b <= threshold); });
 }
 
-void Keeper::keep(std::int64_t size, const std::string& why) {
-  if (size >= kLeastBlurred) {
-    kept_.try_emplace(size, why);
-  }
-}
-
-void Keeper::keep(const Slot& slot, const std::string& why) {
-  for (const std::int64_t size : slot.sizes) {
-    keep(size, why);
-  }
-}
-
-void Keeper::keep_argument(const Argument& argument, const std::string& why) {
-  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
-    keep(*number, why);
-  } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
-    for (const Argument& item : *list) {
-      keep_argument(item, why);
-    }
-  }
-}
-
-template <typename Visit>
-void ProgramSizes::each_slot(const Instruction& instruction, Visit visit) const {
-  const auto look = [&](SlotId slot) { visit(program_.slots[slot]); };
-  et_schema::for_each_slot(instruction.args, look);
-  et_schema::for_each_slot(instruction.results, look);
-}
-
-void ProgramSizes::find() {
-  find_parts();
-  for (const Slot& slot : program_.slots) {
-    if (slot.value) {
-      look_at_rule(*slot.value);
-    }
-  }
-  for (const Instruction& instruction : program_.instructions) {
-    look_at(instruction);
-  }
-}
-
-void ProgramSizes::look_at(const Instruction& instruction) {
-  if (instruction.pinned) {
-    const auto keep = [&](SlotId slot) {
-      keeper_.keep(program_.slots[slot], instruction.name + ": a size that its data tells");
-    };
-    et_schema::for_each_slot(instruction.results, keep);
-  }
-  switch (instruction.kind) {
-    case InstructionKind::kAlias:
-      return look_at_reshape(instruction);
-    case InstructionKind::kOp:
-      return look_at_operator(instruction);
-    case InstructionKind::kCollective:
-    case InstructionKind::kP2p:
-      return look_at_communication(instruction);
-    case InstructionKind::kNative:
-    case InstructionKind::kKernel:
-      return keep_all(instruction, instruction.name + ": it is not known what it computes");
-    default:
-      return;
-  }
-}
-
-/// Sizes whose product others are cannot change alone. Those that a reshape takes over do.
-void ProgramSizes::look_at_reshape(const Instruction& instruction) {
-  const std::string why = instruction.name + ": a product of other sizes";
-  const Slot* first = nullptr;
-  each_slot(instruction, [&](const Slot& slot) {
-    if (first == nullptr) {
-      first = &slot;
-    } else if (elements_of(*first) != elements_of(slot)) {
-      keep_all(instruction, why);
-    } else {
-      std::vector<std::int64_t> a = first->sizes;
-      std::vector<std::int64_t> b = slot.sizes;
-      std::ranges::sort(a);
-      std::ranges::sort(b);
-      std::vector<std::int64_t> apart;
-      std::ranges::set_symmetric_difference(a, b, std::back_inserter(apart));
-      std::ranges::for_each(apart, [&](std::int64_t size) { keeper_.keep(size, why); });
-    }
-  });
-}
-
-/// Parts of a larger memory have places and strides that its inner sizes tell; as many rows as
-/// there are, that changes none.
-void ProgramSizes::find_parts() {
-  std::vector<bool> is_used(program_.slots.size());
-  for (const Instruction& instruction : program_.instructions) {
-    const auto use = [&](SlotId slot) { is_used[slot] = true; };
-    et_schema::for_each_slot(instruction.args, use);
-    et_schema::for_each_slot(instruction.results, use);
-  }
-  std::vector<bool> has_part(program_.storages.size());
-  for (SlotId slot = 0; slot < is_used.size(); ++slot) {
-    if (is_used[slot] && !is_whole(program_, program_.slots[slot])) {
-      has_part[program_.slots[slot].storage] = true;
-    }
-  }
-  for (SlotId slot = 0; slot < is_used.size(); ++slot) {
-    if (is_used[slot] && has_part[program_.slots[slot].storage]) {
-      keep_inner(program_.slots[slot]);
-    }
-  }
-}
-
-void ProgramSizes::keep_inner(const Slot& slot) {
-  const auto outermost = std::max_element(slot.strides.begin(), slot.strides.end());
-  for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {
-    const bool is_rows = slot.strides.size() == slot.sizes.size() &&
-                         slot.strides.begin() + static_cast<std::ptrdiff_t>(dim) == outermost &&
-                         slot.offset < *outermost;
-    if (!is_rows) {
-      keeper_.keep(slot.sizes[dim], "a tensor that is a part of a larger memory");
-    }
-  }
-}
-
-void ProgramSizes::look_at_rule(const ValueRule& rule) {
-  const auto keep = [this](std::int64_t size) {
-    keeper_.keep(size, "what a tensor holds depends on it");
-  };
-  const et_schema::Overloaded look = {
-      [](const ValueRule::Zeros&) {},
-      [](const ValueRule::Constant&) {},
-      [](const ValueRule::Uniform&) {},
-      [](const ValueRule::Normal&) {},
-      [](const ValueRule::Integers&) {},  // rows: they go along
-      [&](const ValueRule::Offsets& offsets) {
-        keep(offsets.end);
-        keep(offsets.longest);
-      },
-      [&](const ValueRule::Lengths& lengths) {
-        for (const ValueRule::Segment& segment : lengths.segments) {
-          keep(segment.count);
-          keep(segment.sum);
-        }
-      },
-      [&](const ValueRule::Arange& arange) {
-        keep(arange.start);
-        keep(arange.step);
-      },
-      [](const ValueRule::Bernoulli&) {},
-      [&](const ValueRule::Mask& mask) { keep(mask.count); },
-      [](const ValueRule::Targets&) {},         // classes: they go along
-      [](const ValueRule::ReusedIntegers&) {},  // rows
-      [&](const ValueRule::Dominant& matrices) { keep(matrices.rows); }};
-  std::visit(look, rule.kind);
-}
-
-void ProgramSizes::keep_all(const Instruction& instruction, const std::string& why) {
-  each_slot(instruction, [&](const Slot& slot) { keeper_.keep(slot, why); });
-  for (const Argument& argument : instruction.args) {
-    keeper_.keep_argument(argument, why);
-  }
-}
-
-void ProgramSizes::look_at_communication(const Instruction& instruction) {
-  const et_schema::CommInfo& comm = *instruction.comm;
-  const bool is_alike =
-      comm.kind == et_schema::CommKind::kAllReduce || comm.kind == et_schema::CommKind::kBroadcast;
-  if (!is_alike || !comm.in_splits.empty() || !comm.out_splits.empty()) {
-    keep_all(instruction, instruction.name + ": sizes that differ by the number of ranks");
-  }
-}
-
-void ProgramSizes::look_at_operator(const Instruction& instruction) {
-  const SizeRule rule = size_rule(instruction.name);
-  if (rule == SizeRule::kUnknown || !instruction.schema) {
-    return keep_all(instruction, instruction.name + ": how it computes sizes is not known here");
-  }
-  const auto arguments = et_schema::arguments_of(program_.schemas[*instruction.schema]);
-  for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-    const bool is_number = i < arguments.size() && (arguments[i].type.starts_with("int") ||
-                                                    arguments[i].type.starts_with("SymInt"));
-    const bool is_strides = i < arguments.size() && arguments[i].name == "stride" &&
-                            et_schema::operator_facts(instruction.name).takes_strides;
-    if (is_number && !et_schema::is_size_argument(arguments[i].name) && !is_strides) {
-      keeper_.keep_argument(instruction.args[i], fmt::format("{}: '{}' is that number",
-                                                             instruction.name, arguments[i].name));
-    }
-  }
-  look_at_sizes(instruction, rule, arguments);
-}
-
-void ProgramSizes::look_at_sizes(const Instruction& instruction, SizeRule rule,
-                                 const std::vector<et_schema::SchemaArgument>& arguments) {
-  if (rule == SizeRule::kSame || rule == SizeRule::kIndexed) {
-    keep_new_sizes(instruction);
-  }
-  if (rule == SizeRule::kIndexed) {
-    each_slot(instruction, [&](const Slot& slot) {
-      if (slot.dtype == et_schema::DType::kInt64 || slot.dtype == et_schema::DType::kInt32) {
-        keeper_.keep(slot, instruction.name + ": a number of indices or bags");
-      }
-    });
-  }
-  if (rule == SizeRule::kChannels) {
-    each_slot(instruction, [&](const Slot& slot) {
-      for (std::size_t dim = 2; dim < slot.sizes.size(); ++dim) {
-        keeper_.keep(slot.sizes[dim], instruction.name + ": a size in space, which it computes");
-      }
-    });
-  }
-  if (rule == SizeRule::kReshaped) {
-    look_at_reshape(instruction);
-  }
-  if (rule == SizeRule::kOneDim) {
-    keep_dim(instruction, arguments);
-  }
-  if (et_schema::op_class(instruction.name) == "embedding") {
-    each_slot(instruction, [&](const Slot& slot) {
-      if (slot.sizes.size() == 2) {
-        rows_.insert(slot.sizes.front());
-      }
-    });
-  }
-}
-
-/// A result's size that no argument has is computed.
-void ProgramSizes::keep_new_sizes(const Instruction& instruction) {
-  std::set<std::int64_t> known;
-  const auto learn = [&](SlotId slot) {
-    known.insert(program_.slots[slot].sizes.begin(), program_.slots[slot].sizes.end());
-  };
-  et_schema::for_each_slot(instruction.args, learn);
-  const auto learn_numbers = [&](const auto& self, const Argument& argument) -> void {
-    if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
-      known.insert(*number);
-    } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
-      for (const Argument& item : *list) {
-        self(self, item);
-      }
-    }
-  };
-  for (const Argument& argument : instruction.args) {
-    learn_numbers(learn_numbers, argument);
-  }
-  const bool is_data = size_rule(instruction.name) == SizeRule::kIndexed;
-  const std::string why = instruction.name + (is_data ? ": a size that its data tells"
-                                                      : ": a size that none of its arguments has");
-  bool is_new = false;
-  et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-    for (const std::int64_t size : program_.slots[slot].sizes) {
-      if (size >= kLeastBlurred && !known.contains(size)) {
-        is_new = true;
-        keeper_.keep(size, why);
-      }
-    }
-  });
-  if (is_new && !is_data) {
-    keep_all(instruction, why);
-  }
-}
-
-/// Sizes in the dimension that is cut, joined or indexed.
-void ProgramSizes::keep_dim(const Instruction& instruction,
-                            const std::vector<et_schema::SchemaArgument>& arguments) {
-  std::int64_t dim = 0;
-  for (std::size_t i = 0; i < std::min(arguments.size(), instruction.args.size()); ++i) {
-    if (arguments[i].name == "dim") {
-      const auto* number = std::get_if<std::int64_t>(&instruction.args[i].value);
-      dim = number != nullptr ? *number : 0;
-    }
-  }
-  each_slot(instruction, [&](const Slot& slot) {
-    const auto count = static_cast<std::int64_t>(slot.sizes.size());
-    // Results may lack the dimension: then a neighbour is kept in vain.
-    const std::int64_t place = dim < 0 ? dim + count : dim;
-    if (place >= 0 && place < count) {
-      keeper_.keep(slot.sizes[static_cast<std::size_t>(place)],
-                   instruction.name + ": a size that it cuts or joins");
-    }
-  });
+void find_kept(const Program& program, KeptSizes& kept, std::set<std::int64_t>& rows) {
+  ProgramSizes(program, kept, rows).find();
 }
 
 bool fits(const Program& program, const std::vector<Instruction>& instructions,
           const SizeMap& sizes) {
-  Keeper keeper;
+  KeptSizes kept;
   std::set<std::int64_t> rows;
-  ProgramSizes asked(program, keeper, rows);
+  ProgramSizes asked(program, kept, rows);
   for (const Instruction& instruction : instructions) {
     asked.look_at(instruction);
     bool all_whole = true;
@@ -342,7 +359,7 @@ bool fits(const Program& program, const std::vector<Instruction>& instructions,
     }
   }
   return std::none_of(sizes.begin(), sizes.end(),
-                      [&](const auto& size) { return keeper.all().contains(size.first); });
+                      [&](const auto& size) { return kept.contains(size.first); });
 }
 
 }  // namespace understudy::generator

@@ -2,68 +2,49 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/program.h"
-#include "et_schema/model/schema_text.h"
 #include "generator/resize/blur_shapes.h"
-#include "shape_rewrite.h"
 
 namespace understudy::generator {
+
+/// Size → what it becomes. Others stay.
+using SizeMap = std::map<std::int64_t, std::int64_t>;
+
+[[nodiscard]] std::int64_t elements_of(const std::vector<std::int64_t>& shape,
+                                       const SizeMap& sizes = {});
+[[nodiscard]] inline std::int64_t elements_of(const et_schema::Slot& slot,
+                                              const SizeMap& sizes = {}) {
+  return elements_of(slot.sizes, sizes);
+}
+
+/// The dimensions from the innermost outwards if the slot's elements lie without holes and none
+/// twice, but for dimensions that are repeated (stride 0); else nothing.
+[[nodiscard]] std::optional<std::vector<std::size_t>> dense_order(const et_schema::Slot& slot);
+
+/// Sizes in slots, strides, storages, arguments and value rules, and indices and their bounds in
+/// proportion, since a bound of 7981 tells of 8000 rows; heap blocks and page faults of the
+/// original go. `present`: the sizes of all tensors that instructions have.
+void rewrite_sizes(et_schema::Program& program, const SizeMap& sizes,
+                   const std::set<std::int64_t>& present);
+
+[[nodiscard]] Work work_of(const et_schema::Bench& bench);
 
 /// Whether both are on one side of the sizes from which libraries take other kernels: blocks of
 /// threads, rows that fit into one of them, elements from which a loop is shared among threads.
 [[nodiscard]] bool same_side(std::int64_t a, std::int64_t b);
 
-/// Why which size has to stay.
-class Keeper {
- public:
-  void keep(std::int64_t size, const std::string& why);
-  void keep(const et_schema::Slot& slot, const std::string& why);
-  /// Integers among an argument's.
-  void keep_argument(const et_schema::Argument& argument, const std::string& why);
-  [[nodiscard]] const std::map<std::int64_t, std::string>& all() const { return kept_; }
+/// Size → why it has to stay.
+using KeptSizes = std::map<std::int64_t, std::string>;
 
- private:
-  std::map<std::int64_t, std::string> kept_;
-};
-
-/// What a program asks of its sizes.
-class ProgramSizes {
- public:
-  /// `rows` takes the rows of tables, to whose end indices reach.
-  ProgramSizes(const et_schema::Program& program, Keeper& keeper, std::set<std::int64_t>& rows)
-      : program_(program), keeper_(keeper), rows_(rows) {}
-
-  /// Keeps what cannot change, whatever it becomes.
-  void find();
-  /// What one of its instructions asks, without what is recorded below it.
-  void look_at(const et_schema::Instruction& instruction);
-
- private:
-  void find_parts();
-  void keep_inner(const et_schema::Slot& slot);
-  void look_at_rule(const et_schema::ValueRule& rule);
-  void look_at_reshape(const et_schema::Instruction& instruction);
-  void look_at_communication(const et_schema::Instruction& instruction);
-  void look_at_operator(const et_schema::Instruction& instruction);
-  void look_at_sizes(const et_schema::Instruction& instruction, et_schema::SizeRule rule,
-                     const std::vector<et_schema::SchemaArgument>& arguments);
-  void keep_all(const et_schema::Instruction& instruction, const std::string& why);
-  void keep_new_sizes(const et_schema::Instruction& instruction);
-  void keep_dim(const et_schema::Instruction& instruction,
-                const std::vector<et_schema::SchemaArgument>& arguments);
-  template <typename Visit>
-  void each_slot(const et_schema::Instruction& instruction, Visit visit) const;
-
-  const et_schema::Program& program_;
-  Keeper& keeper_;
-  std::set<std::int64_t>& rows_;
-};
+/// Adds the sizes that a program cannot do without, whatever they would become; `rows` takes the
+/// rows of its tables, to whose end indices reach. What is recorded below instructions is left out.
+void find_kept(const et_schema::Program& program, KeptSizes& kept, std::set<std::int64_t>& rows);
 
 /// Whether instructions run with other sizes, what is recorded below them included.
 [[nodiscard]] bool fits(const et_schema::Program& program,

@@ -1,5 +1,3 @@
-#include "shape_rewrite.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,6 +11,7 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
+#include "program_sizes.h"
 
 namespace understudy::generator {
 namespace {

@@ -59,11 +59,11 @@ std::vector<Area> areas(std::initializer_list<Recipe> recipes) {
 TEST(Sweep, AnAreaEndsWhenItIsPredictedWell) {
   FakeMachine machine;
   const auto results =
-      Sweep(areas({kSmooth, kRough}), {.budget_s = 400, .error = 0.1}, machine.hooks()).run();
+      run_sweep(areas({kSmooth, kRough}), {.budget_s = 400, .error = 0.1}, machine.hooks());
   ASSERT_EQ(results.size(), 2U);
   EXPECT_EQ(results[0].end, AreaEnd::kError);
   EXPECT_LE(results[0].error.value_or(1), 0.1);
-  EXPECT_GE(results[0].points, Sweep::kJudged);
+  EXPECT_GE(results[0].points, kJudged);
   EXPECT_EQ(results[1].end, AreaEnd::kBudget) << "its times are not to be predicted";
   EXPECT_GT(results[1].error.value_or(0), 0.1);
   EXPECT_GT(machine.calls["aten::sort"], 3 * machine.calls["aten::relu"]);
@@ -72,7 +72,7 @@ TEST(Sweep, AnAreaEndsWhenItIsPredictedWell) {
 TEST(Sweep, TheBudgetIsSharedByWeight) {
   FakeMachine machine;
   const auto results =
-      Sweep(areas({kRough, kHeavy}), {.budget_s = 80, .error = 1e-9}, machine.hooks()).run();
+      run_sweep(areas({kRough, kHeavy}), {.budget_s = 80, .error = 1e-9}, machine.hooks());
   EXPECT_EQ(results[0].end, AreaEnd::kBudget);
   EXPECT_EQ(results[1].end, AreaEnd::kBudget);
   EXPECT_EQ(machine.calls["aten::sort"] + machine.calls["aten::mm"], 80);
@@ -83,17 +83,17 @@ TEST(Sweep, AnOperatorThatTakesNoCallIsGivenUp) {
   FakeMachine machine;
   machine.refused = "aten::relu";
   const auto results =
-      Sweep(areas({kSmooth, kHeavy}), {.budget_s = 30, .error = 1e-9}, machine.hooks()).run();
+      run_sweep(areas({kSmooth, kHeavy}), {.budget_s = 30, .error = 1e-9}, machine.hooks());
   EXPECT_EQ(results[0].end, AreaEnd::kRefused);
-  EXPECT_EQ(results[0].refused, Sweep::kMostRefused);
+  EXPECT_EQ(results[0].refused, kMostRefused);
   EXPECT_EQ(results[0].points, 0U);
-  EXPECT_EQ(machine.calls["aten::mm"], 30 - static_cast<int>(Sweep::kMostRefused));
+  EXPECT_EQ(machine.calls["aten::mm"], 30 - static_cast<int>(kMostRefused));
 }
 
 TEST(Sweep, ACallIsMeasuredOnceHoweverOftenItIsDrawn) {
   FakeMachine machine;
   const auto results =
-      Sweep(areas({kTiny}), {.budget_s = 1000, .error = 1e-9}, machine.hooks()).run();
+      run_sweep(areas({kTiny}), {.budget_s = 1000, .error = 1e-9}, machine.hooks());
   EXPECT_EQ(results[0].end, AreaEnd::kExhausted);
   EXPECT_EQ(results[0].points, 12U);  // four sizes, three element types
 }
@@ -102,7 +102,7 @@ TEST(Sweep, AnInterruptionKeepsWhatIsThere) {
   FakeMachine machine;
   machine.interrupted_at_s = 110;
   const auto results =
-      Sweep(areas({kRough, kHeavy}), {.budget_s = 80, .error = 1e-9}, machine.hooks()).run();
+      run_sweep(areas({kRough, kHeavy}), {.budget_s = 80, .error = 1e-9}, machine.hooks());
   EXPECT_EQ(results[0].end, AreaEnd::kInterrupted);
   EXPECT_EQ(results[0].points + results[1].points, 10U);
 }
@@ -110,9 +110,8 @@ TEST(Sweep, AnInterruptionKeepsWhatIsThere) {
 TEST(Sweep, KnownCallsCostNothingAndAreStillSharedOut) {
   FakeMachine machine;
   machine.seconds_a_call = 0;
-  const auto results = Sweep(areas({kRough, kHeavy}),
-                             {.budget_s = 10, .error = 1e-9, .most_points = 50}, machine.hooks())
-                           .run();
+  const auto results = run_sweep(
+      areas({kRough, kHeavy}), {.budget_s = 10, .error = 1e-9, .most_points = 50}, machine.hooks());
   EXPECT_EQ(results[0].end, AreaEnd::kPoints);
   EXPECT_EQ(results[1].end, AreaEnd::kPoints);
   EXPECT_EQ(results[0].points, 50U);

@@ -2,16 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "calibrator/design/area.h"
-#include "calibrator/sweep/learner.h"
 
 namespace understudy::calibrator {
 
@@ -56,39 +53,14 @@ struct SweepHooks {
       [](std::size_t, const std::string&, double) {};
 };
 
+/// Predictions that an area's error is the mean of.
+inline constexpr std::size_t kJudged = 12;
+/// Refused calls at its start that end an area.
+inline constexpr std::size_t kMostRefused = 6;
+
 /// Measures the points of areas until each is known well enough or the time is over. The next point
-/// is of the area with the least time for its weight.
-class Sweep {
- public:
-  /// Predictions that an area's error is the mean of.
-  static constexpr std::size_t kJudged = 12;
-  /// Refused calls at its start that end an area.
-  static constexpr std::size_t kMostRefused = 6;
-
-  Sweep(std::vector<Area> areas, SweepLimits limits, SweepHooks hooks);
-
-  /// In the order of the areas.
-  [[nodiscard]] std::vector<AreaResult> run();
-
- private:
-  struct State {
-    Area area;
-    AreaResult result;
-    Learner learner;
-    std::deque<double> errors;
-    std::set<std::string> seen;
-    std::uint64_t next = 0;
-  };
-
-  [[nodiscard]] State* choose();
-  void measure_next(State& state);
-  [[nodiscard]] std::optional<DesignPoint> next_point(State& state) const;
-  void learn(State& state, const DesignPoint& point, double ns) const;
-  void judge(State& state) const;
-
-  std::vector<State> states_;
-  SweepLimits limits_;
-  SweepHooks hooks_;
-};
+/// is of the area with the least time for its weight. Results are in the order of the areas.
+[[nodiscard]] std::vector<AreaResult> run_sweep(std::vector<Area> areas, const SweepLimits& limits,
+                                                const SweepHooks& hooks);
 
 }  // namespace understudy::calibrator
