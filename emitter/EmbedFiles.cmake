@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C++ source that holds FILES of FOLDER as texts: what FUNCTION of embedded_files.h gives.
+# Writes OUTPUT, a C++ source that holds FILES of FOLDER as texts: what FUNCTION of project_text.h gives.
 # "PATH>NAME" is known by another name than its path. Includes lose their folders: what is written out lies in one.
-set(text "#include \"embedded_files.h\"\n\nnamespace understudy::emitter {\n\n")
+set(text "#include \"project_text.h\"\n\nnamespace understudy::emitter {\n\n")
 string(APPEND text "const std::map<std::string, std::string_view>& ${FUNCTION}() {\n")
 string(APPEND text "  static const std::map<std::string, std::string_view> kFiles = {\n")
 foreach(row IN LISTS FILES)

@@ -2,11 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/command_line.h"
 #include "comparer/compare.h"
+#include "comparer/device_work.h"
+#include "comparer/run.h"
+#include "et_schema/report/report_json.h"
 
 namespace understudy::cli {
 
@@ -27,5 +31,17 @@ struct CompareArguments {
 
 /// Throws what parse_arguments() throws.
 [[nodiscard]] CompareArguments read_compare_arguments(int argc, char** argv);
+
+/// The runs of both sides.
+struct ComparedRuns {
+  std::vector<comparer::Run> a, b;
+  std::optional<comparer::DeviceSides> devices = {};  ///< of two profiles with device events
+};
+
+/// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. Beside a
+/// profile operators lose their overloads. Throws Error (bad input): none of these, a folder
+/// without any, and what parse_report(), parse_prediction() and parse_kineto() throw.
+[[nodiscard]] ComparedRuns read_runs(const std::vector<std::string>& a,
+                                     const std::vector<std::string>& b);
 
 }  // namespace understudy::cli

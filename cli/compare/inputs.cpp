@@ -1,11 +1,10 @@
-#include "compare/inputs.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "compare/arguments.h"
 #include "compile/profiled_device.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/kineto/kineto.h"

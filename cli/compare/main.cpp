@@ -7,7 +7,6 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compare/arguments.h"
-#include "compare/inputs.h"
 #include "comparer/compare.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/error.h"

@@ -1,7 +1,7 @@
 #include "fleet/site.h"
 
 #include "et_schema/support/error.h"
-#include "fleet/nightly/report_object.h"
+#include "fleet/nightly/worker.h"
 #include "fleet/site_data.h"
 #include "pages/report/report_page.h"
 

@@ -12,7 +12,7 @@
 #include "foreign_text.h"
 #include "project_text.h"
 #include "showing.h"
-#include "step_text.h"
+#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {

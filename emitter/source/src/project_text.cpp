@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "embedded_files.h"
 #include "et_schema/support/version.h"
 #include "foreign_text.h"
 

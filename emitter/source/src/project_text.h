@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emitter/source/emit.h"
@@ -21,5 +22,8 @@ struct ProjectParts {
 
 [[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);
 [[nodiscard]] std::map<std::string, std::string> python_project(const ProjectParts& parts);
+
+/// The headers that go with every emitted project: path in it → text.
+[[nodiscard]] const std::map<std::string, std::string_view>& runtime_files();
 
 }  // namespace understudy::emitter

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "call_text.h"
-#include "embedded_files.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
+#include "project_text.h"
 #include "statement_text.h"
 #include "step_parts.h"
 

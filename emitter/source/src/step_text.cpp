@@ -1,5 +1,3 @@
-#include "step_text.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "et_schema/support/error.h"
-#include "fleet/analysis/random.h"
+#include "fleet/analysis/numerics.h"
 
 namespace understudy::fleet {
 namespace {

@@ -10,9 +10,7 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/statistics.h"
-#include "fleet/analysis/least_squares.h"
-#include "fleet/analysis/medoids.h"
-#include "fleet/analysis/random.h"
+#include "fleet/analysis/numerics.h"
 
 namespace understudy::fleet {
 namespace {

@@ -17,7 +17,6 @@
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/statistics.h"
 #include "fleet/analysis/judge.h"
-#include "fleet/nightly/report_object.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"

@@ -10,7 +10,9 @@
 #include <memory>
 #include <thread>
 
+#include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/zip.h"
 #include "fleet/database/schema.h"
 #include "fleet/process/node.h"
 #include "fleet/queue/queue.h"
@@ -101,6 +103,8 @@ void do_item(StepContext& context, const WorkItem& item) {
   }
 }
 
+constexpr const char* kMember = "report.json";
+
 }  // namespace
 
 std::string in_one_line(const std::string& text) {
@@ -160,6 +164,20 @@ std::vector<FailingReplay> failing_replays(Connection& connection) {
                        row.integer(3), row.is_null(4) ? "" : row.text(4)});
   }
   return failing;
+}
+
+std::string put_report(const ObjectStore& store, const std::string& json) {
+  return store.put(et_schema::zip_bytes({{kMember, json}}));
+}
+
+et_schema::Report read_report(const ObjectStore& store, const std::string& hash) {
+  const std::string file = store.path_of(hash).string();
+  const auto members = et_schema::unzip(store.read(hash), file, et_schema::process_limits());
+  const auto found = members.find(kMember);
+  if (found == members.end()) {
+    throw et_schema::run_failed("an object of the store is no report", {.file = file});
+  }
+  return et_schema::parse_report(found->second, file);
 }
 
 }  // namespace understudy::fleet

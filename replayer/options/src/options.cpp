@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
-#include <initializer_list>
 
 #include "et_schema/support/assert.h"
 #include "replayer/options/monitor.h"
@@ -15,14 +13,6 @@ namespace {
 
 constexpr std::string_view kScaledPrefix = "scaled:";
 constexpr double kMostFactor = 1e6;
-
-/// The value whose to_string() is the text.
-template <typename Value>
-std::optional<Value> parse_one_of(std::string_view text, std::initializer_list<Value> values) {
-  const auto* const found = std::find_if(
-      values.begin(), values.end(), [text](const Value value) { return to_string(value) == text; });
-  return found == values.end() ? std::nullopt : std::optional(*found);
-}
 
 std::string on_or_off(bool flag) {
   return flag ? "on" : "off";
@@ -77,32 +67,16 @@ std::string to_text(const Pace& pace) {
   return {};
 }
 
-std::optional<Place> parse_place(std::string_view text) {
-  return parse_one_of(text, {Place::kRecorded, Place::kDevice});
-}
-
 std::string_view to_string(Place place) {
   return place == Place::kDevice ? "device" : "recorded";
-}
-
-std::optional<CommsPath> parse_comms_path(std::string_view text) {
-  return parse_one_of(text, {CommsPath::kNccl, CommsPath::kHost});
 }
 
 std::string_view to_string(CommsPath path) {
   return path == CommsPath::kNccl ? "nccl" : "host";
 }
 
-std::optional<Streams> parse_streams(std::string_view text) {
-  return parse_one_of(text, {Streams::kOne, Streams::kRecorded});
-}
-
 std::string_view to_string(Streams streams) {
   return streams == Streams::kRecorded ? "recorded" : "one";
-}
-
-std::optional<Sandbox> parse_sandbox(std::string_view text) {
-  return parse_one_of(text, {Sandbox::kAuto, Sandbox::kOn, Sandbox::kOff});
 }
 
 std::string_view to_string(Sandbox sandbox) {

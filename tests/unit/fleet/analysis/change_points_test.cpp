@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "fleet/analysis/random.h"
+#include "fleet/analysis/numerics.h"
 #include "testing/error_text.h"
 
 namespace understudy::fleet {

@@ -1,8 +1,6 @@
-#include "fleet/analysis/least_squares.h"
-
 #include <gtest/gtest.h>
 
-#include "fleet/analysis/medoids.h"
+#include "fleet/analysis/numerics.h"
 
 namespace understudy::fleet {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "et_schema/support/error.h"
-#include "fleet/analysis/random.h"
+#include "fleet/analysis/numerics.h"
 #include "testing/error_text.h"
 
 namespace understudy::fleet {

@@ -122,13 +122,6 @@ TEST_F(PlacementTest, WhatTheHostKeepsIsMadeThere) {
   EXPECT_FALSE(pins(first + 1));  // only the host's memory can be page-locked
 }
 
-TEST_F(PlacementTest, NamesAreReadAndWritten) {
-  for (const Place place : {Place::kRecorded, Place::kDevice}) {
-    EXPECT_EQ(parse_place(to_string(place)), place);
-  }
-  EXPECT_EQ(parse_place("gpu"), std::nullopt);
-}
-
 TEST_F(PlacementTest, MemoryCountsAgainstTheDeviceItLiesOn) {
   Program program = builder_.program();
   program.storages[program.slots[x_].storage].device = kRecordedGpu;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/model/report.h"
 #include "fleet/database/connection.h"
 #include "fleet/nightly/options.h"
 #include "fleet/objects/object_store.h"
@@ -68,5 +69,10 @@ struct FailingReplay {
 
 /// Ordered by benchmark and platform.
 [[nodiscard]] std::vector<FailingReplay> failing_replays(Connection& connection);
+
+/// Puts a report's text into the store, deflated. Its hash.
+[[nodiscard]] std::string put_report(const ObjectStore& store, const std::string& json);
+/// Throws Error where it is missing or damaged.
+[[nodiscard]] et_schema::Report read_report(const ObjectStore& store, const std::string& hash);
 
 }  // namespace understudy::fleet

@@ -48,8 +48,7 @@ enum class Place : std::uint8_t {
   kDevice     ///< they move to the replay's device
 };
 
-/// "recorded", "device"; none of other texts.
-[[nodiscard]] std::optional<Place> parse_place(std::string_view text);
+/// "recorded", "device".
 [[nodiscard]] std::string_view to_string(Place place);
 
 /// How tensors of a GPU travel between ranks.
@@ -58,8 +57,7 @@ enum class CommsPath : std::uint8_t {
   kHost   ///< through host memory, and by what the ranks were started with
 };
 
-/// "nccl", "host"; none of other texts.
-[[nodiscard]] std::optional<CommsPath> parse_comms_path(std::string_view text);
+/// "nccl", "host".
 [[nodiscard]] std::string_view to_string(CommsPath path);
 
 /// Which streams of a device operators run on.
@@ -68,8 +66,7 @@ enum class Streams : std::uint8_t {
   kRecorded  ///< as many as in the original, by the linked profile: see streams.h
 };
 
-/// "one", "recorded"; none of other texts.
-[[nodiscard]] std::optional<Streams> parse_streams(std::string_view text);
+/// "one", "recorded".
 [[nodiscard]] std::string_view to_string(Streams streams);
 
 /// Whether the process gives up what operators that only compute do not need.
@@ -79,8 +76,7 @@ enum class Sandbox : std::uint8_t {
   kOff
 };
 
-/// "auto", "on", "off"; none of other texts.
-[[nodiscard]] std::optional<Sandbox> parse_sandbox(std::string_view text);
+/// "auto", "on", "off".
 [[nodiscard]] std::string_view to_string(Sandbox sandbox);
 
 /// A slowdown of known size: operators of one class take so much longer.

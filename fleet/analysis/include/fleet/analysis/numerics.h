@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <vector>
+
+namespace understudy::fleet {
+
+/// A vector of each job.
+using Columns = std::vector<std::vector<double>>;
+
+/// The weights, none negative, with which the columns add up to `target` best in the sense of least
+/// squares: coordinate descent on the normal equations, until no weight moves by 1e-10 of the
+/// largest.
+[[nodiscard]] std::vector<double> non_negative_least_squares(const Columns& columns,
+                                                             const std::vector<double>& target);
+
+/// √Σ(Σ weight × column − target)².
+[[nodiscard]] double residual_of(const Columns& columns, const std::vector<double>& weights,
+                                 const std::vector<double>& target);
+
+/// The `count` columns that the others lie nearest to, by weight: k-medoids, built one by one and
+/// then swapped as long as that helps (PAM; Kaufman, Rousseeuw 1987). Their places, ascending.
+/// O(count × n² × swaps).
+[[nodiscard]] std::vector<std::size_t> medoids_of(const Columns& columns,
+                                                  const std::vector<double>& weights,
+                                                  std::size_t count);
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers from a seed everywhere, which the
+/// standard library's distributions do not promise.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15U;
+    std::uint64_t mixed = state_;
+    mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;
+    mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
+    return mixed ^ (mixed >> 31U);
+  }
+  /// In [0, 1).
+  double uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
+  /// In [0, count).
+  std::size_t below(std::size_t count) {
+    return static_cast<std::size_t>(uniform() * static_cast<double>(count));
+  }
+  /// Box and Muller's.
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace understudy::fleet
