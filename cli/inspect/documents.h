@@ -45,6 +45,11 @@ struct InspectOptions {
 [[nodiscard]] pages::Page memory_page(const et_schema::Bench& bench, std::optional<int> rank,
                                       Format format);
 
+/// All ranks' communication, matched before anything runs: groups, what does not match, and who
+/// then waits for whom; bad where ranks do not match. `file` names the job. Throws Error: usage,
+/// for some of a job's ranks; bad input, as matching::JobComms::add() does.
+[[nodiscard]] pages::Page matching_page(const et_schema::Bench& bench, const std::string& file);
+
 /// The machine code that a benchmark holds: each kernel and architecture with its registers, shared
 /// memory and bytes, how many instructions launch it, and its share of the recorded device time;
 /// and the kernels without any.

@@ -47,6 +47,9 @@ constexpr const char* kExamples =
     "measured\n"
     "  inspect bench.et --kernels              its Triton kernels: architectures, registers, time\n"
     "  inspect chakra/ --check                 whether simulators take these Chakra traces\n"
+    "  inspect bench.et --match                whether the ranks' communications fit, and who "
+    "waits "
+    "for whom\n"
     "  inspect bench.et --memory               live tensors over the step, and the largest at its "
     "peak\n"
     "  inspect bench.et --format html > bench.html\n"
@@ -59,6 +62,7 @@ struct Arguments {
   Format format = Format::kText;
   InspectOptions shown;
   bool memory = false;
+  bool match = false;
   bool check = false;
   bool device_time = false;
   bool kernels = false;
@@ -105,6 +109,10 @@ void add_views(CommandLine& line, Arguments& arguments) {
   };
   const std::initializer_list<View> views = {
       {"--memory", &arguments.memory, "Live tensors over the step, and the largest at its peak"},
+      {"--match", &arguments.match,
+       "All ranks' communication matched against each other, as before a replay; status 1 if it "
+       "does "
+       "not match"},
       {"--check", &arguments.check,
        "Check Chakra traces against the rules of Chakra's feeder and of ASTRA-sim; status 1 if one "
        "is broken"},
@@ -129,7 +137,8 @@ Arguments read_arguments(int argc, char** argv) {
                     .description = "Shows what is in PyTorch execution traces and Chakra traces: "
                                    "nodes, operators, collectives, and what was repaired.",
                     .examples = kExamples,
-                    .failure = "Chakra traces break a rule, or the output could not be written"});
+                    .failure = "Chakra traces break a rule, ranks do not match, or the output "
+                               "could not be written"});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
            "or one report of replay")
@@ -204,11 +213,16 @@ pages::Page inspect_bench(const Arguments& arguments) {
 }
 
 /// A benchmark, or traces compiled as `replay` does it.
-pages::Page inspect_memory(const Arguments& arguments, Progress& progress) {
+et_schema::Bench load_job(const Arguments& arguments, Progress& progress) {
   const generator::GenerateOptions options{.partial = generator::PartialRanks::kOneAlone,
                                            .allowed_operators = all_operators()};
-  return memory_page(load_benchmark(arguments.paths, options, {}, progress).bench, arguments.rank,
-                     arguments.format);
+  return load_benchmark(arguments.paths, options, {}, progress).bench;
+}
+
+std::string name_of(const std::vector<std::string>& paths) {
+  std::filesystem::path first(paths.front());
+  first = first.has_filename() ? first : first.parent_path();
+  return paths.size() == 1 ? first.filename().string() : fmt::format("{} files", paths.size());
 }
 
 /// True if the file says in its first lines that it is a report of `replay --report`.
@@ -232,7 +246,8 @@ void refuse_details_of_report(const Arguments& arguments) {
                                        {shown.collectives, "--collectives"},
                                        {shown.tensors, "--tensors"},
                                        {shown.tree, "--tree"},
-                                       {arguments.memory, "--memory"}}) {
+                                       {arguments.memory, "--memory"},
+                                       {arguments.match, "--match"}}) {
     if (is_given) {
       given.emplace_back(flag);
     }
@@ -284,7 +299,10 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
     return inspect_certificate(arguments);
   }
   if (arguments.memory) {
-    return inspect_memory(arguments, progress);
+    return memory_page(load_job(arguments, progress), arguments.rank, arguments.format);
+  }
+  if (arguments.match) {
+    return matching_page(load_job(arguments, progress), name_of(arguments.paths));
   }
   return is_one_benchmark(arguments.paths) ? inspect_bench(arguments)
                                            : inspect_traces(arguments, progress);

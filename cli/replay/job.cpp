@@ -290,23 +290,22 @@ int ReplayJob::run_ranks() {
   return kStatusOk;
 }
 
+/// All ranks have read the same benchmark: the first matches it for all, and each gets its own
+/// order.
 void ReplayJob::match_ranks() {
-  const int rank = bench_rank();
-  const auto& program = bench_.programs[static_cast<std::size_t>(rank)];
-  const bool communicates = arguments_.options.only != replayer::Only::kCompute;
-  if (!is_alone() && communicates) {
-    progress_.show("matching");
-    std::vector<matching::RankComms> comms;
-    const std::string mine =
-        matching::to_text(matching::comms_of(program, rank, bench_.groups, bench_.world_size()));
-    for (const std::string& text : backend_->all_gather_text(mine)) {
-      comms.push_back(matching::parse_rank_comms(text));
-    }
-    together([&] {
-      arguments_.options.comm_order =
-          matching::match_programs(comms, bench_.groups)[static_cast<std::size_t>(rank)];
-    });
+  if (is_alone() || arguments_.options.only == replayer::Only::kCompute) {
+    return;
   }
+  progress_.show("matching");
+  std::vector<std::string> orders(static_cast<std::size_t>(backend_->world_size()));
+  together([&] {
+    if (is_first()) {
+      std::ranges::transform(matching::match_programs(bench_.programs, bench_.groups),
+                             orders.begin(),
+                             [](const auto& order) { return matching::to_text(order); });
+    }
+  });
+  arguments_.options.comm_order = matching::parse_order(backend_->scatter_text(orders));
 }
 
 replayer::RankRun ReplayJob::measure() {

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <unordered_set>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
 #include "matching/matching.h"
-#include "members.h"
 #include "order.h"
 
 namespace understudy::matching {
@@ -21,33 +22,64 @@ namespace {
 constexpr const char* kHint =
     "the traces of all ranks must be of the same step, and say which group a call is of (plain "
     "Gloo's do not: scripts/capture --comms nccl-form)";
+constexpr const char* kSummary = "the programs of the ranks do not match";
 
 using Sizes = std::vector<std::int64_t>;
 
 [[nodiscard]] std::string text_of(const Sizes& sizes) {
-  if (sizes.size() == 1) {
-    return fmt::format("{} elements", sizes.front());
-  }
-  std::string text;
-  for (const std::int64_t size : sizes) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
-  }
-  return fmt::format("[{}] elements", text);
+  return sizes.size() == 1 ? fmt::format("{} elements", sizes.front())
+                           : fmt::format("[{}] elements", fmt::join(sizes, ", "));
 }
+
+/// "rank 2's calls in group 'tp': 7 allreduce float32 1024 (node 30); 8 …": the last five up to
+/// `last`, an index among `calls`, by their number in the group. Messages are counted among
+/// themselves.
+[[nodiscard]] std::string last_calls(const JobComms& comms, int rank, et_schema::GroupId group,
+                                     const std::vector<std::uint32_t>& calls, std::size_t last) {
+  constexpr std::size_t kShown = 5;
+  const RankComms& of_rank = comms.ranks()[static_cast<std::size_t>(rank)];
+  const std::size_t end = std::min(last + 1, calls.size());
+  std::string text;
+  for (std::size_t i = end - std::min(end, kShown); i < end; ++i) {
+    const CommRecord& call = *of_rank.calls[calls[i]];
+    const Sizes& sizes = call.inputs.empty() ? call.outputs : call.inputs;
+    const bool has_tensors = !sizes.empty();
+    text += fmt::format(
+        "{}{} {}{}{} (node {})", text.empty() ? "" : "; ", i + 1, et_schema::to_string(call.kind),
+        has_tensors ? fmt::format(" {}", et_schema::to_string(call.dtype)) : "",
+        has_tensors ? fmt::format(" {}", fmt::join(sizes, ", ")) : "", of_rank.nodes[calls[i]]);
+  }
+  return fmt::format("\nrank {}'s last calls in group '{}': {}", rank, comms.groups()[group].name,
+                     text.empty() ? "none" : text);
+}
+
+/// A rank and its calls in a group: those of collectives, or messages of one direction to a peer.
+struct CallsOfRank {
+  int rank = 0;
+  std::vector<std::uint32_t> calls;
+};
 
 /// One communication of a group: the call of each member, in group order.
 class GroupCall {
  public:
-  GroupCall(const et_schema::ProcessGroup& group, const std::vector<int>& members,
-            std::size_t position, std::vector<const CommRecord*> calls)
-      : group_(group), members_(members), position_(position), calls_(std::move(calls)) {}
+  GroupCall(const JobComms& comms, et_schema::GroupId group,
+            const std::vector<CallsOfRank>& members, std::size_t position,
+            const std::vector<const CommRecord*>& calls)
+      : comms_(comms), group_(group), members_(members), position_(position), calls_(calls) {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const bool is_known = i > 0 && calls_[i] == calls_[i - 1];
+      if (!is_known) {
+        distinct_.push_back(i);
+      }
+    }
+  }
 
   void check() const {
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      check_alike(i);
+    for (const std::size_t member : distinct_) {
+      check_alike(member);
     }
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      check_sizes(i);
+    for (std::size_t member = 0; member < calls_.size(); ++member) {
+      check_sizes(member);
     }
   }
 
@@ -109,20 +141,20 @@ class GroupCall {
         check_transposed(member, &CommRecord::in_splits, &CommRecord::out_splits, "in_splits");
         return;
       case CommSizes::kOutputPerRank:
-        for (std::size_t other = 0; other < calls_.size(); ++other) {
-          check_equal(member, "inputs", call.inputs, other, parts(*calls_[other], member, true));
+        for (const std::size_t other : distinct_) {
+          check_part(member, "inputs", call.inputs, other, calls_[other]->outputs);
         }
         return;
       case CommSizes::kInputPerRank:
-        for (std::size_t other = 0; other < calls_.size(); ++other) {
-          check_equal(member, "outputs", call.outputs, other, parts(*calls_[other], member, false));
+        for (const std::size_t other : distinct_) {
+          check_part(member, "outputs", call.outputs, other, calls_[other]->inputs);
         }
         return;
       case CommSizes::kOutputsOfRoot:
-        check_equal(member, "inputs", call.inputs, root, parts(*calls_[root], member, true));
+        check_part(member, "inputs", call.inputs, root, calls_[root]->outputs);
         return;
       case CommSizes::kInputsOfRoot:
-        check_equal(member, "outputs", call.outputs, root, parts(*calls_[root], member, false));
+        check_part(member, "outputs", call.outputs, root, calls_[root]->inputs);
         return;
       case CommSizes::kMessage:  // match_messages() compares it with its other side
       case CommSizes::kNone:
@@ -131,14 +163,23 @@ class GroupCall {
     }
   }
 
-  /// The sizes for a member that `call` has in lists of one tensor per rank.
-  [[nodiscard]] Sizes parts(const CommRecord& call, std::size_t member, bool outputs) const {
-    const Sizes& all = outputs ? call.outputs : call.inputs;
-    Sizes result;
-    for (std::size_t i = member; i < all.size(); i += calls_.size()) {
-      result.push_back(all[i]);
+  /// Whether a member's sizes are those that another has for it, in lists of one tensor per rank.
+  void check_part(std::size_t member, const char* field, const Sizes& got, std::size_t other,
+                  const Sizes& of_all) const {
+    const std::size_t ranks = calls_.size();
+    bool is_equal = of_all.size() > member ? got.size() == (of_all.size() - member - 1) / ranks + 1
+                                           : got.empty();
+    for (std::size_t i = 0; is_equal && i < got.size(); ++i) {
+      is_equal = of_all[member + i * ranks] == got[i];
     }
-    return result;
+    if (is_equal) {
+      return;
+    }
+    Sizes expected;
+    for (std::size_t i = member; i < of_all.size(); i += ranks) {
+      expected.push_back(of_all[i]);
+    }
+    fail(member, other, field, text_of(expected), text_of(got));
   }
 
   void check_equal(std::size_t member, const char* field, const Sizes& got, std::size_t other,
@@ -157,62 +198,76 @@ class GroupCall {
     }
     for (std::size_t other = 0; other < calls_.size(); ++other) {
       const Sizes& theirs = calls_[other]->*received;
-      const Sizes expected = member < theirs.size() ? Sizes{theirs[member]} : Sizes{};
-      check_equal(member, fmt::format("{}[{}]", field, other).c_str(), {sizes[other]}, other,
-                  expected);
+      if (member >= theirs.size() || theirs[member] != sizes[other]) {
+        fail(member, other, fmt::format("{}[{}]", field, other),
+             text_of(member < theirs.size() ? Sizes{theirs[member]} : Sizes{}),
+             text_of({sizes[other]}));
+      }
     }
   }
 
   [[noreturn]] void fail(std::size_t member, std::size_t other, const std::string& field,
                          const std::string& expected, std::string got) const {
-    const CommRecord& call = *calls_[member];
     et_schema::ErrorContext context;
-    context.rank = members_[member];
-    context.node = call.node;
-    context.field = fmt::format("{} of call {} in group '{}'", field, position_ + 1, group_.name);
+    context.rank = members_[member].rank;
+    context.node = node(member);
+    context.field = fmt::format("{} of call {} in group '{}'", field, position_ + 1,
+                                comms_.groups()[group_].name);
     context.expected = expected;
-    if (other != member) {
-      context.expected +=
-          fmt::format(", as on rank {} (node {}, {})", members_[other], calls_[other]->node,
-                      et_schema::to_string(calls_[other]->kind));
-    }
     context.got = std::move(got);
+    for (const std::size_t shown : {other, member}) {
+      context.got +=
+          last_calls(comms_, members_[shown].rank, group_, members_[shown].calls, position_);
+      if (other == member) {
+        break;
+      }
+    }
+    if (other != member) {
+      context.expected += fmt::format(", as on rank {} (node {}, {})", members_[other].rank,
+                                      node(other), et_schema::to_string(calls_[other]->kind));
+    }
     context.hint = kHint;
-    throw et_schema::bad_input("the programs of the ranks do not match", std::move(context));
+    throw et_schema::bad_input(kSummary, std::move(context));
   }
 
-  const et_schema::ProcessGroup& group_;
-  const std::vector<int>& members_;
+  [[nodiscard]] std::uint64_t node(std::size_t member) const {
+    const CallsOfRank& of_rank = members_[member];
+    return comms_.ranks()[static_cast<std::size_t>(of_rank.rank)].nodes[of_rank.calls[position_]];
+  }
+
+  const JobComms& comms_;
+  et_schema::GroupId group_;
+  const std::vector<CallsOfRank>& members_;
   std::size_t position_;
-  std::vector<const CommRecord*> calls_;
+  const std::vector<const CommRecord*>& calls_;
+  /// Members, the first of those beside each other whose calls are equal.
+  std::vector<std::size_t> distinct_;
 };
 
 class Matcher {
  public:
-  Matcher(const std::vector<RankComms>& ranks, const std::vector<et_schema::ProcessGroup>& groups)
-      : ranks_(ranks), groups_(groups) {}
+  explicit Matcher(const JobComms& comms) : comms_(comms), collectives_(comms.groups().size()) {}
 
-  [[nodiscard]] std::vector<et_schema::CommOrder> match() {
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      UNDERSTUDY_ASSERT(ranks_[r].rank == static_cast<int>(r));
+  [[nodiscard]] Matching match() {
+    for (std::size_t rank = 0; rank < comms_.ranks().size(); ++rank) {
+      try {
+        sort_calls(static_cast<int>(rank));
+      } catch (const et_schema::Error& error) {
+        found_.mismatches.push_back(error);  // which leaves its calls without a meeting
+        return std::move(found_);
+      }
     }
-    for (const et_schema::ProcessGroup& group : groups_) {
-      members_.push_back(members_of(group, static_cast<int>(ranks_.size())));
-    }
-    for (const RankComms& rank : ranks_) {
-      sort_calls(rank);
-    }
-    for (const auto& [group, calls] : collectives_) {
-      match_collectives(group, calls);
+    for (et_schema::GroupId group = 0; group < collectives_.size(); ++group) {
+      match_collectives(group, collectives_[group]);
     }
     for (const auto& [key, pair] : messages_) {
       match_messages(key.group, pair);
     }
-    return find_order(ranks_, meetings_, groups_);
+    find_order(comms_, meetings_, found_);
+    return std::move(found_);
   }
 
  private:
-  using Calls = std::vector<Meeting::Side>;
   struct Channel {
     et_schema::GroupId group = 0;
     int from = 0;
@@ -221,165 +276,237 @@ class Matcher {
     auto operator<=>(const Channel&) const = default;
   };
   struct Pair {
-    int from = 0;
-    int to = 0;
-    Calls sends;
-    Calls receives;
+    CallsOfRank sends;
+    CallsOfRank receives;
   };
 
-  void sort_calls(const RankComms& rank) {
-    for (std::size_t i = 0; i < rank.calls.size(); ++i) {
-      const CommRecord& call = rank.calls[i];
-      const Meeting::Side side{rank.rank, static_cast<std::uint32_t>(i)};
-      if (call.group >= groups_.size()) {
-        fail(rank.rank, call, "group", fmt::format("below {}", groups_.size()),
-             fmt::format("{}", call.group));
-      }
-      const std::vector<int>& members = members_[call.group];
-      const auto self = std::find(members.begin(), members.end(), rank.rank);
-      if (self == members.end()) {
-        fail(rank.rank, call, fmt::format("group '{}'", groups_[call.group].name),
-             "a group that this rank is in", fmt::format("ranks {}", text_of_members(members)));
-      }
-      if (*std::max_element(members.begin(), members.end()) >= static_cast<int>(ranks_.size())) {
-        fail(rank.rank, call, fmt::format("group '{}'", groups_[call.group].name),
-             fmt::format("ranks from 0 to {}", ranks_.size() - 1),
-             fmt::format("ranks {}", text_of_members(members)));
-      }
+  void sort_calls(int rank) {
+    const RankComms& of_rank = comms_.ranks()[static_cast<std::size_t>(rank)];
+    for (std::uint32_t i = 0; i < of_rank.calls.size(); ++i) {
+      const CommRecord& call = *of_rank.calls[i];
+      check_group(rank, i, call);
       if (et_schema::is_message(call.kind)) {
-        add_message(side, call, members);
-      } else {
-        auto [entry, is_new] = collectives_.try_emplace(call.group);
-        if (is_new) {
-          entry->second.resize(members.size());
-        }
-        entry->second[static_cast<std::size_t>(self - members.begin())].push_back(side);
+        add_message(rank, i, call);
+        continue;
       }
+      const Members& members = comms_.members(call.group);
+      std::vector<CallsOfRank>& by_member = collectives_[call.group];
+      if (by_member.empty()) {
+        for (const int member : members.ranks) {
+          by_member.push_back({member, {}});
+        }
+      }
+      by_member[static_cast<std::size_t>(members.places[static_cast<std::size_t>(rank)])]
+          .calls.push_back(i);
     }
   }
 
-  void add_message(const Meeting::Side& side, const CommRecord& call,
-                   const std::vector<int>& members) {
+  void check_group(int rank, std::uint32_t number, const CommRecord& call) {
+    const auto refuse = [&](std::string field, std::string expected, std::string got) {
+      fail(rank, number, std::move(field), std::move(expected), std::move(got));
+    };
+    if (call.group >= comms_.groups().size()) {
+      refuse("group", fmt::format("below {}", comms_.groups().size()),
+             fmt::format("{}", call.group));
+    }
+    const Members& members = comms_.members(call.group);
+    const int world_size = static_cast<int>(comms_.ranks().size());
+    const auto name = [&] { return fmt::format("group '{}'", comms_.groups()[call.group].name); };
+    const auto is_outside = [&](int member) { return member < 0 || member >= world_size; };
+    if (members.places[static_cast<std::size_t>(rank)] == Members::kNoPlace) {
+      refuse(name(), "a group that this rank is in",
+             fmt::format("ranks {}", fmt::join(members.ranks, " ")));
+    }
+    if (!checked_groups_.contains(call.group) && std::ranges::any_of(members.ranks, is_outside)) {
+      refuse(name(), fmt::format("ranks from 0 to {}", world_size - 1),
+             fmt::format("ranks {}", fmt::join(members.ranks, " ")));
+    }
+    checked_groups_.insert(call.group);
+  }
+
+  void add_message(int rank, std::uint32_t number, const CommRecord& call) {
+    const std::vector<int>& members = comms_.members(call.group).ranks;
     if (call.root_or_peer < 0 || call.root_or_peer >= static_cast<std::int64_t>(members.size())) {
-      fail(side.rank, call, "peer", fmt::format("0 to {}", members.size() - 1),
+      fail(rank, number, "peer", fmt::format("0 to {}", members.size() - 1),
            fmt::format("{}", call.root_or_peer));
     }
     const int peer = members[static_cast<std::size_t>(call.root_or_peer)];
     const bool is_send = call.kind == CommKind::kSend;
-    Pair& pair = messages_[is_send ? Channel{call.group, side.rank, peer}
-                                   : Channel{call.group, peer, side.rank}];
-    pair.from = is_send ? side.rank : peer;
-    pair.to = is_send ? peer : side.rank;
-    (is_send ? pair.sends : pair.receives).push_back(side);
+    Pair& pair =
+        messages_[is_send ? Channel{call.group, rank, peer} : Channel{call.group, peer, rank}];
+    pair.sends.rank = is_send ? rank : peer;
+    pair.receives.rank = is_send ? peer : rank;
+    (is_send ? pair.sends : pair.receives).calls.push_back(number);
   }
 
-  void match_collectives(et_schema::GroupId group, const std::vector<Calls>& by_member) {
+  void match_collectives(et_schema::GroupId group, const std::vector<CallsOfRank>& members) {
     std::size_t length = 0;
-    for (const Calls& calls : by_member) {
-      length = std::max(length, calls.size());
+    for (const CallsOfRank& of_rank : members) {
+      length = std::max(length, of_rank.calls.size());
     }
+    std::optional<int> hindered_by;  // from the first mismatch on
     for (std::size_t position = 0; position < length; ++position) {
-      check_present(group, by_member, position);
-      Meeting meeting;
       std::vector<const CommRecord*> calls;
-      for (const Calls& of_member : by_member) {
-        meeting.sides.push_back(of_member[position]);
-        calls.push_back(&record(of_member[position]));
+      for (const CallsOfRank& of_rank : members) {
+        if (position < of_rank.calls.size()) {
+          meetings_.add({of_rank.rank, of_rank.calls[position]});
+          calls.push_back(&record(of_rank, position));
+        }
       }
-      GroupCall(groups_[group], members_[group], position, std::move(calls)).check();
-      meetings_.push_back(std::move(meeting));
+      try {
+        if (!hindered_by) {
+          check_collective(group, members, position, calls);
+        }
+      } catch (const et_schema::Error& error) {
+        found_.mismatches.push_back(error);
+        hindered_by = hinderer(members, position, error);
+      }
+      meetings_.close(hindered_by);
     }
   }
 
-  void check_present(et_schema::GroupId group, const std::vector<Calls>& by_member,
-                     std::size_t position) const {
-    const auto has = [&](const Calls& calls) { return position < calls.size(); };
-    const auto without = std::find_if_not(by_member.begin(), by_member.end(), has);
-    if (without == by_member.end()) {
+  void check_collective(et_schema::GroupId group, const std::vector<CallsOfRank>& members,
+                        std::size_t position, const std::vector<const CommRecord*>& calls) {
+    const auto is_first = [&](const CommRecord* call) { return call == calls.front(); };
+    const bool are_one = calls.size() == members.size() && std::ranges::all_of(calls, is_first);
+    if (are_one && fitting_.contains(calls.front())) {
       return;
     }
-    const auto with = std::find_if(by_member.begin(), by_member.end(), has);
-    const CommRecord& call = record((*with)[position]);
-    const int lacking = members_[group][static_cast<std::size_t>(without - by_member.begin())];
-    fail((*with)[position].rank, call,
-         fmt::format("call {} in group '{}'", position + 1, groups_[group].name),
-         fmt::format("{} on rank {} too", et_schema::to_string(call.kind), lacking),
-         fmt::format("only {} calls there", without->size()));
+    check_present(group, members, position);
+    GroupCall(comms_, group, members, position, calls).check();
+    if (are_one) {
+      fitting_.insert(calls.front());
+    }
+  }
+
+  /// The rank for whose right call the others wait: the one without a call, or with another one.
+  [[nodiscard]] static int hinderer(const std::vector<CallsOfRank>& members, std::size_t position,
+                                    const et_schema::Error& error) {
+    const auto lacking = std::ranges::find_if(
+        members, [&](const CallsOfRank& of_rank) { return position >= of_rank.calls.size(); });
+    return lacking != members.end() ? lacking->rank : *error.context().rank;
+  }
+
+  void check_present(et_schema::GroupId group, const std::vector<CallsOfRank>& members,
+                     std::size_t position) const {
+    const auto has = [&](const CallsOfRank& of_rank) { return position < of_rank.calls.size(); };
+    const auto without = std::find_if_not(members.begin(), members.end(), has);
+    if (without == members.end()) {
+      return;
+    }
+    const auto with = std::find_if(members.begin(), members.end(), has);
+    fail(with->rank, with->calls[position],
+         fmt::format("call {} in group '{}'", position + 1, comms_.groups()[group].name),
+         fmt::format("{} on rank {} too", et_schema::to_string(record(*with, position).kind),
+                     without->rank),
+         fmt::format("only {} calls there", without->calls.size()) +
+             last_calls(comms_, without->rank, group, without->calls, position) +
+             last_calls(comms_, with->rank, group, with->calls, position));
   }
 
   void match_messages(et_schema::GroupId group, const Pair& pair) {
-    const std::size_t both = std::min(pair.sends.size(), pair.receives.size());
-    for (std::size_t i = 0; i < both; ++i) {
-      const CommRecord& send = record(pair.sends[i]);
-      const CommRecord& receive = record(pair.receives[i]);
-      const Sizes& received = receive.outputs.empty() ? receive.inputs : receive.outputs;
-      const std::string where =
-          fmt::format("recv {} from rank {} in group '{}'", i + 1, pair.from, groups_[group].name);
-      const auto as_sent = [&](const std::string& what) {
-        return fmt::format("{}, as rank {} sends (node {})", what, pair.from, send.node);
-      };
-      if (received != send.inputs) {
-        fail(pair.to, receive, "size of " + where, as_sent(text_of(send.inputs)),
-             text_of(received));
+    const std::size_t sends = pair.sends.calls.size();
+    const std::size_t receives = pair.receives.calls.size();
+    std::optional<int> hindered_by;  // from the first mismatch on
+    for (std::size_t i = 0; i < std::max(sends, receives); ++i) {
+      if (i < sends) {
+        meetings_.add({pair.sends.rank, pair.sends.calls[i]});
       }
-      if (receive.dtype != send.dtype) {
-        fail(pair.to, receive, "dtype of " + where,
-             as_sent(std::string(et_schema::to_string(send.dtype))),
+      if (i < receives) {
+        meetings_.add({pair.receives.rank, pair.receives.calls[i]});
+      }
+      if (!hindered_by) {
+        try {
+          check_message(group, pair, i);
+        } catch (const et_schema::Error& error) {
+          found_.mismatches.push_back(error);
+          hindered_by = i < sends ? pair.receives.rank : pair.sends.rank;
+        }
+      }
+      meetings_.close(hindered_by);
+    }
+  }
+
+  /// Message `i` between two ranks, of which one may lack it.
+  void check_message(et_schema::GroupId group, const Pair& pair, std::size_t i) const {
+    const auto [from, sends] = pair.sends;
+    const auto [to, receives] = pair.receives;
+    const std::string& name = comms_.groups()[group].name;
+    const auto last_of_both = [&] {
+      return last_calls(comms_, from, group, sends, i) + last_calls(comms_, to, group, receives, i);
+    };
+    if (i >= receives.size()) {
+      fail(from, sends[i], fmt::format("send {} to rank {} in group '{}'", i + 1, to, name),
+           fmt::format("a recv from rank {} on rank {}", from, to),
+           fmt::format("only {} there", receives.size()) + last_of_both());
+    }
+    const auto where = [&] {
+      return fmt::format("recv {} from rank {} in group '{}'", i + 1, from, name);
+    };
+    if (i >= sends.size()) {
+      fail(to, receives[i], where(), fmt::format("a send to rank {} on rank {}", to, from),
+           fmt::format("only {} there", sends.size()) + last_of_both());
+    }
+    const CommRecord& send = record(pair.sends, i);
+    const CommRecord& receive = record(pair.receives, i);
+    const Sizes& received = receive.outputs.empty() ? receive.inputs : receive.outputs;
+    const auto refuse = [&](const char* what, const std::string& expected, std::string got) {
+      fail(to, receives[i], what + where(),
+           fmt::format("{}, as rank {} sends (node {})", expected, from,
+                       comms_.ranks()[static_cast<std::size_t>(from)].nodes[sends[i]]),
+           got + last_of_both());
+    };
+    if (received != send.inputs) {
+      refuse("size of ", text_of(send.inputs), text_of(received));
+    }
+    if (receive.dtype != send.dtype) {
+      refuse("dtype of ", std::string(et_schema::to_string(send.dtype)),
              std::string(et_schema::to_string(receive.dtype)));
-      }
-      meetings_.push_back({{pair.sends[i], pair.receives[i]}});
-    }
-    if (pair.sends.size() > both) {
-      fail(pair.from, record(pair.sends[both]),
-           fmt::format("send {} to rank {} in group '{}'", both + 1, pair.to, groups_[group].name),
-           fmt::format("a recv from rank {} on rank {}", pair.from, pair.to),
-           fmt::format("only {} there", both));
-    }
-    if (pair.receives.size() > both) {
-      fail(pair.to, record(pair.receives[both]),
-           fmt::format("recv {} from rank {} in group '{}'", both + 1, pair.from,
-                       groups_[group].name),
-           fmt::format("a send to rank {} on rank {}", pair.to, pair.from),
-           fmt::format("only {} there", both));
     }
   }
 
-  [[nodiscard]] const CommRecord& record(const Meeting::Side& side) const {
-    return ranks_[static_cast<std::size_t>(side.rank)].calls[side.call];
+  [[nodiscard]] const CommRecord& record(const CallsOfRank& of_rank, std::size_t position) const {
+    return *comms_.ranks()[static_cast<std::size_t>(of_rank.rank)].calls[of_rank.calls[position]];
   }
 
-  [[nodiscard]] static std::string text_of_members(const std::vector<int>& members) {
-    std::string text;
-    for (const int rank : members) {
-      text += fmt::format("{}{}", text.empty() ? "" : " ", rank);
-    }
-    return text;
+  [[noreturn]] void fail(int rank, std::uint32_t number, std::string field, std::string expected,
+                         std::string got) const {
+    throw et_schema::bad_input(
+        kSummary, {.rank = rank,
+                   .node = comms_.ranks()[static_cast<std::size_t>(rank)].nodes[number],
+                   .field = std::move(field),
+                   .expected = std::move(expected),
+                   .got = std::move(got),
+                   .hint = kHint});
   }
 
-  [[noreturn]] static void fail(int rank, const CommRecord& call, std::string field,
-                                std::string expected, std::string got) {
-    throw et_schema::bad_input("the programs of the ranks do not match",
-                               {.rank = rank,
-                                .node = call.node,
-                                .field = std::move(field),
-                                .expected = std::move(expected),
-                                .got = std::move(got),
-                                .hint = kHint});
-  }
-
-  const std::vector<RankComms>& ranks_;
-  const std::vector<et_schema::ProcessGroup>& groups_;
-  std::vector<std::vector<int>> members_;  ///< by group
-  std::map<et_schema::GroupId, std::vector<Calls>> collectives_;
+  const JobComms& comms_;
+  std::vector<std::vector<CallsOfRank>> collectives_;  ///< by group and place in it
   std::map<Channel, Pair> messages_;
-  std::vector<Meeting> meetings_;
+  std::unordered_set<et_schema::GroupId> checked_groups_;
+  /// Calls that fit where all members have the same.
+  std::unordered_set<const CommRecord*> fitting_;
+  Meetings meetings_;
+  Matching found_;
 };
 
 }  // namespace
 
-std::vector<et_schema::CommOrder> match_programs(
-    const std::vector<RankComms>& ranks, const std::vector<et_schema::ProcessGroup>& groups) {
-  return Matcher(ranks, groups).match();
+Matching match(const JobComms& comms) {
+  return Matcher(comms).match();
+}
+
+std::vector<et_schema::CommOrder> match_programs(std::span<const et_schema::Program> programs,
+                                                 std::span<const et_schema::ProcessGroup> groups) {
+  JobComms comms(groups, programs.size());
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    comms.add(rank, programs[rank]);
+  }
+  Matching found = match(comms);
+  if (!found.mismatches.empty()) {
+    throw found.mismatches.front();
+  }
+  return std::move(found.orders);
 }
 
 }  // namespace understudy::matching

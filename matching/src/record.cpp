@@ -4,12 +4,12 @@
 #include <numeric>
 #include <utility>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/error.h"
 #include "matching/matching.h"
-#include "members.h"
 
 namespace understudy::matching {
 
@@ -25,17 +25,12 @@ namespace {
 
 class Recorder {
  public:
-  Recorder(const Program& program, int rank, const std::vector<et_schema::ProcessGroup>& groups,
-           int world_size)
-      : program_(program), groups_(groups), world_size_(world_size), open_(program) {
-    result_.rank = rank;
-  }
+  Recorder(const Program& program, std::size_t rank, JobComms& job)
+      : program_(program), rank_(rank), job_(job), open_(program) {}
 
-  [[nodiscard]] RankComms record() {
-    for (const Instruction& instruction : program_.instructions) {
-      visit(instruction);
-    }
-    return std::move(result_);
+  void record() {
+    et_schema::for_each_issued(program_.instructions,
+                               [this](const Instruction& instruction) { visit(instruction); });
   }
 
  private:
@@ -54,38 +49,40 @@ class Recorder {
     const CommInfo& info = *instruction.comm;
     const std::vector<SlotId> inputs = slots_of(instruction, 0);
     const std::vector<SlotId> outputs = slots_of(instruction, 1);
-    CommRecord record;
-    record.node = instruction.node_id;
-    record.kind = info.kind;
-    record.group = info.group;
-    record.root_or_peer = info.root_or_peer;
-    record.reduce_op = info.reduce_op;
-    record.inputs = sizes_of(inputs);
-    record.outputs = sizes_of(outputs);
-    if (!inputs.empty() || !outputs.empty()) {
-      record.dtype = program_.slots[inputs.empty() ? outputs.front() : inputs.front()].dtype;
-    }
+    record_.kind = info.kind;
+    record_.group = info.group;
+    record_.root_or_peer = info.root_or_peer;
+    record_.reduce_op = info.reduce_op;
+    take_sizes(inputs, record_.inputs);
+    take_sizes(outputs, record_.outputs);
+    record_.dtype = inputs.empty() && outputs.empty()
+                        ? et_schema::DType::kUndefined
+                        : program_.slots[inputs.empty() ? outputs.front() : inputs.front()].dtype;
+    record_.in_splits.clear();
+    record_.out_splits.clear();
     if (et_schema::traits(info.kind).sizes == et_schema::CommSizes::kSplits) {
-      record.in_splits = splits_of(instruction, info.in_splits, inputs, "in_splits");
-      record.out_splits = splits_of(instruction, info.out_splits, outputs, "out_splits");
+      record_.in_splits = splits_of(instruction, info.in_splits, inputs, "in_splits");
+      record_.out_splits = splits_of(instruction, info.out_splits, outputs, "out_splits");
     }
-    record.joined_before = std::exchange(joined_, {});
-
-    const auto index = static_cast<std::uint32_t>(result_.calls.size());
-    result_.calls.push_back(std::move(record));
+    const auto number = static_cast<std::uint32_t>(job_.ranks()[rank_].calls.size());
+    record_.joined_before.clear();
+    for (const std::uint32_t joined : joined_) {
+      record_.joined_before.push_back(number - joined);
+    }
+    joined_.clear();
+    job_.add(rank_, record_, instruction.node_id);
     if (is_blocking(info)) {
-      joined_.push_back(index);
+      joined_.push_back(number);
     } else {
-      open_.start(index, instruction);
+      open_.start(number, instruction);
     }
   }
 
-  [[nodiscard]] std::vector<std::int64_t> sizes_of(const std::vector<SlotId>& slots) const {
-    std::vector<std::int64_t> sizes;
+  void take_sizes(const std::vector<SlotId>& slots, std::vector<std::int64_t>& sizes) const {
+    sizes.clear();
     for (const SlotId slot : slots) {
       sizes.push_back(element_count(program_.slots[slot]));
     }
-    return sizes;
   }
 
   /// Splits in elements. The trace records them in rows of dimension 0, or as nothing for equal
@@ -118,11 +115,11 @@ class Recorder {
 
   [[nodiscard]] std::size_t group_size(const Instruction& instruction) const {
     const et_schema::GroupId group = instruction.comm->group;
-    if (group >= groups_.size()) {
-      fail(instruction, "group", fmt::format("one of {} process groups", groups_.size()),
+    if (group >= job_.groups().size()) {
+      fail(instruction, "group", fmt::format("one of {} process groups", job_.groups().size()),
            fmt::format("{}", group));
     }
-    return members_of(groups_[group], world_size_).size();
+    return job_.members(group).ranks.size();
   }
 
   void join(const std::vector<std::uint32_t>& calls) {
@@ -133,7 +130,7 @@ class Recorder {
                          std::string got) const {
     throw et_schema::bad_input(fmt::format("the {} does not fit its tensors",
                                            et_schema::to_string(instruction.comm->kind)),
-                               {.rank = result_.rank,
+                               {.rank = static_cast<int>(rank_),
                                 .node = instruction.node_id,
                                 .field = field,
                                 .expected = std::move(expected),
@@ -141,18 +138,17 @@ class Recorder {
   }
 
   const Program& program_;
-  const std::vector<et_schema::ProcessGroup>& groups_;
-  int world_size_;
-  RankComms result_;
+  std::size_t rank_;
+  JobComms& job_;
   et_schema::OpenComms open_;
-  std::vector<std::uint32_t> joined_;
+  CommRecord record_;                  ///< of the call that is being added
+  std::vector<std::uint32_t> joined_;  ///< calls that are joined before the next one
 };
 
 }  // namespace
 
-RankComms comms_of(const Program& program, int rank,
-                   const std::vector<et_schema::ProcessGroup>& groups, int world_size) {
-  return Recorder(program, rank, groups, world_size).record();
+void JobComms::add(std::size_t rank, const Program& program) {
+  Recorder(program, rank, *this).record();
 }
 
 }  // namespace understudy::matching

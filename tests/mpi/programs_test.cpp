@@ -37,15 +37,6 @@ unsigned seeds(unsigned usual) {
   return wanted == nullptr ? usual : static_cast<unsigned>(std::stoul(wanted));
 }
 
-std::vector<CommOrder> match(const et_schema::Bench& bench) {
-  std::vector<matching::RankComms> comms;
-  for (int rank = 0; rank < bench.world_size(); ++rank) {
-    comms.push_back(matching::comms_of(bench.programs[static_cast<std::size_t>(rank)], rank,
-                                       bench.groups, bench.world_size()));
-  }
-  return matching::match_programs(comms, bench.groups);
-}
-
 /// This rank's program of a job, ready to run.
 class Runner {
  public:
@@ -108,7 +99,8 @@ TEST(RandomPrograms, GiveTheRightNumbersInAnyOrderOfCompletion) {
   std::size_t put_off = 0;
   for (unsigned seed = 0; seed < seeds(12); ++seed) {
     const RandomJob job = random_job(seed, ranks);
-    const std::vector<CommOrder> orders = match(job.bench);
+    const std::vector<CommOrder> orders =
+        matching::match_programs(job.bench.programs, job.bench.groups);
     put_off += std::any_of(orders.begin(), orders.end(), puts_off) ? 1U : 0U;
     Runner runner(job.bench, orders[self]);
     for (const bool one_at_a_time : {false, true, true, false}) {
@@ -131,7 +123,7 @@ TEST(RandomPrograms, AreReplayedWholeAtAnyPace) {
   for (unsigned seed = 10'000; seed < 10'000 + seeds(3); ++seed) {
     const RandomJob job = random_job(seed, ranks);
     replayer::ReplayOptions options;
-    options.comm_order = match(job.bench)[self];
+    options.comm_order = matching::match_programs(job.bench.programs, job.bench.groups)[self];
     options.warmup = 1;
     options.iterations = 2;
     options.passes = 2;
@@ -162,7 +154,7 @@ TEST(RandomPrograms, EndInEveryOtherMode) {
   for (unsigned seed = 20'000; seed < 20'000 + seeds(2); ++seed) {
     const RandomJob job = random_job(seed, ranks);
     replayer::ReplayOptions plain;
-    plain.comm_order = match(job.bench)[self];
+    plain.comm_order = matching::match_programs(job.bench.programs, job.bench.groups)[self];
     plain.warmup = 1;
     plain.iterations = 2;
     plain.passes = 1;
@@ -217,7 +209,7 @@ TEST(Exchange, OfLargeTensorsThatAreWrittenBeforeTheReceive) {
   bench.groups.push_back({"world", "", "", world, ranks});
   const auto self = static_cast<std::size_t>(backend().rank());
   const int peer = backend().rank() ^ 1;
-  Runner runner(bench, match(bench)[self]);
+  Runner runner(bench, matching::match_programs(bench.programs, bench.groups)[self]);
   for (const bool one_at_a_time : {false, true}) {
     runner.iterate(one_at_a_time);
     if (peer < ranks) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/communicator.h"
 #include "backends/job.h"
@@ -13,7 +14,7 @@
 namespace understudy::backends {
 
 /// Version of this interface: a module of another version is refused when it is loaded.
-inline constexpr int kBackendVersion = 5;
+inline constexpr int kBackendVersion = 6;
 
 /// A job with the communicator of its ranks, as a module makes it. Destroying it ends this rank's
 /// part of the job, and waits for the other ranks to do the same unless a call has failed or an
@@ -22,6 +23,11 @@ class Backend : public Job, public Communicator {
  public:
   [[nodiscard]] virtual std::string name() const = 0;     ///< "single", "mpi"
   [[nodiscard]] virtual std::string version() const = 0;  ///< the library's own version text
+  /// Of rank 0's texts, one a rank, this rank's; what other ranks give is not read. A job of one
+  /// rank keeps its own.
+  [[nodiscard]] virtual std::string scatter_text(const std::vector<std::string>& texts) {
+    return texts.front();
+  }
 };
 
 /// How a backend that stays within one process moves bytes in the memory of its device.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -196,6 +197,41 @@ std::vector<std::string> RanksBackend::all_gather_text(const std::string& text) 
   }
   engine_->run(content, *set_up_);
   return texts;
+}
+
+void RanksBackend::scatter(std::vector<Buffer> parts, const Buffer& own) {
+  Call call;
+  call.kind = CommKind::kScatter;
+  call.inputs = std::move(parts);
+  call.outputs = {own};
+  engine_->run(call, *set_up_);
+}
+
+std::string RanksBackend::scatter_text(const std::vector<std::string>& texts) {
+  const auto bytes_of = [](auto& data, std::size_t bytes) {
+    // What is sent is only read.
+    return Buffer{const_cast<char*>(reinterpret_cast<const char*>(&data)),
+                  static_cast<std::int64_t>(bytes), DType::kUInt8};
+  };
+  std::vector<std::int64_t> lengths;
+  std::vector<Buffer> parts;
+  if (rank() == 0) {
+    std::ranges::transform(texts, std::back_inserter(lengths), &std::string::size);
+    std::ranges::transform(lengths, std::back_inserter(parts), [&](const std::int64_t& length) {
+      return bytes_of(length, sizeof(length));
+    });
+  }
+  std::int64_t own_length = 0;
+  scatter(std::move(parts), bytes_of(own_length, sizeof(own_length)));
+  parts.clear();
+  if (rank() == 0) {
+    std::ranges::transform(texts, std::back_inserter(parts), [&](const std::string& text) {
+      return bytes_of(*text.data(), text.size());
+    });
+  }
+  std::string own(static_cast<std::size_t>(own_length), '\0');
+  scatter(std::move(parts), bytes_of(*own.data(), own.size()));
+  return own;
 }
 
 void RanksBackend::barrier() {

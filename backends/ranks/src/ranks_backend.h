@@ -28,6 +28,7 @@ class RanksBackend : public Backend {
   Ended wait(std::unique_ptr<Work> work) override;
   void run(const Call& call) override;
   [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override;
+  [[nodiscard]] std::string scatter_text(const std::vector<std::string>& texts) override;
   void barrier() override;
   void set_time_limit(double seconds) override { engine_->set_time_limit(seconds); }
   void note_progress() override { engine_->note_progress(); }
@@ -44,6 +45,8 @@ class RanksBackend : public Backend {
                                             std::vector<int> ranks);
   /// By the set-up's group, of bytes of one size.
   void all_gather(const void* own, std::int64_t bytes, void* all);
+  /// Likewise rank 0's `parts`, one a rank, each of its rank's size.
+  void scatter(std::vector<Buffer> parts, const Buffer& own);
 
   std::unique_ptr<Wire> wire_;
   int exceptions_at_start_ = 0;

@@ -369,13 +369,8 @@ class RankComposer {
 
 /// All ranks' communications meet.
 void match(const Plan& plan, const Bench& bench) {
-  std::vector<matching::RankComms> comms;
-  for (int rank = 0; rank < bench.world_size(); ++rank) {
-    comms.push_back(matching::comms_of(bench.programs[static_cast<std::size_t>(rank)], rank,
-                                       bench.groups, bench.world_size()));
-  }
   try {
-    static_cast<void>(matching::match_programs(comms, bench.groups));
+    static_cast<void>(matching::match_programs(bench.programs, bench.groups));
   } catch (const et_schema::Error& error) {
     throw error.with_file(plan.file);
   }

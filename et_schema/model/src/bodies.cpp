@@ -1,9 +1,11 @@
 #include "et_schema/model/bodies.h"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::et_schema {
@@ -61,6 +63,12 @@ class Written {
 };
 
 }  // namespace
+
+bool communicates_below(const Instruction& instruction) {
+  return std::ranges::any_of(instruction.body, [](const Instruction& below) {
+    return is_communication(below) || communicates_below(below);
+  });
+}
 
 bool body_makes_results(const Program& program, const Instruction& instruction) {
   if (instruction.body.empty()) {

@@ -11,8 +11,11 @@ bool is_communication(const Instruction& instruction) {
 }
 
 std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
-  return argument < instruction.args.size() ? slots_in({instruction.args[argument]})
-                                            : std::vector<SlotId>();
+  if (argument >= instruction.args.size()) {
+    return {};
+  }
+  const auto* list = std::get_if<Argument::List>(&instruction.args[argument].value);
+  return list == nullptr ? slots_in({instruction.args[argument]}) : slots_in(*list);
 }
 
 bool can_be_wait_of(const CommInfo& wait, const CommInfo& call) {

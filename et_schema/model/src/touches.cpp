@@ -14,7 +14,11 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
   const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
   const bool communicates = instruction.comm && instruction.kind != InstructionKind::kWait;
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-    for_each_slot({instruction.args[i]}, [&](SlotId slot) {
+    // A list is taken as it is: those of communications and optimizers are long.
+    const auto* list = std::get_if<Argument::List>(&instruction.args[i].value);
+    const Argument::List alone =
+        list == nullptr ? Argument::List{instruction.args[i]} : Argument::List();
+    for_each_slot(list == nullptr ? alone : *list, [&](SlotId slot) {
       // Most schemas write nothing, which the first look tells. What a send sends is recorded as
       // its output too.
       const bool writes =

@@ -20,6 +20,7 @@ constexpr const char* kSavedInside = "a tensor made inside of it is used outside
 constexpr const char* kRedispatched = "it holds an operator of the same schema";
 constexpr const char* kUntold = "it takes a complex number, which the trace does not hold";
 constexpr const char* kChosen = "it chose by what a replay does not know, as who wants gradients";
+constexpr const char* kCommunicates = "it communicates, which a replay does itself";
 constexpr const char* kWrapped = "it works on wrappers, without memory";
 
 class Selector {
@@ -27,9 +28,12 @@ class Selector {
   Selector(const Trace& trace, const Flow& flow) : trace_(trace), flow_(flow) {
     selected_.is_open.resize(trace.nodes.size());
     selected_.opened_as.resize(trace.nodes.size());
+    const std::vector<bool> communicates = find_communicating();
     for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
       if (flow.is_wrapped[node]) {
         open(node, kWrapped);
+      } else if (communicates[node]) {
+        open(node, kCommunicates);
       } else if (flow.is_operator[node] && takes_complex_number(trace.nodes[node])) {
         open(node, kUntold);
       }
@@ -45,6 +49,22 @@ class Selector {
   }
 
  private:
+  /// Operators that reach other ranks through operators below them: by node. Called as a whole,
+  /// none could, since a replay has none of the groups that it would ask for.
+  [[nodiscard]] std::vector<bool> find_communicating() const {
+    std::vector<bool> is_above(trace_.nodes.size());
+    std::vector<bool> communicates(trace_.nodes.size());
+    for (auto node = static_cast<NodeIndex>(trace_.nodes.size()); node-- > 0;) {
+      communicates[node] =
+          is_above[node] && flow_.is_operator[node] && !flow_.is_communication[node];
+      const NodeIndex parent = trace_.nodes[node].parent;
+      if (parent != kNoNode && (flow_.is_communication[node] || is_above[node])) {
+        is_above[parent] = true;
+      }
+    }
+    return communicates;
+  }
+
   /// Takes the highest operators that are not open. Parents come before their children; an open
   /// operator that computes by itself comes after them.
   void walk() {
@@ -97,11 +117,13 @@ class Selector {
     const std::vector<LifetimeId>& made =
         flow_.writes[node].empty() ? flow_.reads[node] : flow_.writes[node];
     return !walk_below(trace_, node, [&](NodeIndex below) {
-      const bool computes_it = flow_.is_operator[below] &&
-                               !only_prepares_memory(trace_.nodes[below].name) &&
-                               std::ranges::any_of(flow_.writes[below], [&](LifetimeId id) {
-                                 return std::ranges::find(made, id) != made.end();
-                               });
+      // What a communication writes counts as read.
+      const std::vector<LifetimeId>& written =
+          flow_.is_communication[below] ? flow_.reads[below] : flow_.writes[below];
+      const bool computes_it =
+          flow_.is_operator[below] && !only_prepares_memory(trace_.nodes[below].name) &&
+          std::ranges::any_of(
+              written, [&](LifetimeId id) { return std::ranges::find(made, id) != made.end(); });
       return computes_it ? Walk::kStop : Walk::kInto;
     });
   }

@@ -1,21 +1,23 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
-#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "et_schema/model/comms.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::matching {
 
 /// One communication of a rank's program, reduced to the fields on which other ranks must agree.
 /// Sizes are in elements.
 struct CommRecord {
-  std::uint64_t node = 0;
   et_schema::CommKind kind = et_schema::CommKind::kBarrier;
   et_schema::GroupId group = 0;
   std::int64_t root_or_peer = 0;  ///< rank in the group
@@ -25,41 +27,94 @@ struct CommRecord {
   std::vector<std::int64_t> outputs;     ///< size of each output tensor
   std::vector<std::int64_t> in_splits;   ///< for all_to_allv, one per rank
   std::vector<std::int64_t> out_splits;  ///< for all_to_allv, one per rank
-  /// Indices of earlier calls of this rank that are joined before this one starts: blocking calls,
-  /// calls whose wait is recorded, and calls whose tensors something touches.
+  /// Which earlier calls of this rank are joined before this one starts, by how many calls ago they
+  /// were started: blocking calls, calls whose wait is recorded, and calls whose tensors something
+  /// touches.
   std::vector<std::uint32_t> joined_before;
   bool operator==(const CommRecord&) const = default;
 };
 
 /// The communications of one rank, in order of issue.
 struct RankComms {
-  int rank = 0;
-  std::vector<CommRecord> calls;
-  bool operator==(const RankComms&) const = default;
+  std::vector<const CommRecord*> calls;
+  std::vector<std::uint64_t> nodes;  ///< by call: the id of its node
 };
 
-/// Collects a program's communications. `groups` are the benchmark's. Throws Error (bad input): a
-/// group that does not exist, splits that do not add up to their tensor.
-[[nodiscard]] RankComms comms_of(const et_schema::Program& program, int rank,
-                                 const std::vector<et_schema::ProcessGroup>& groups,
-                                 int world_size);
+/// The members of a group, by world rank and by place in the group.
+struct Members {
+  std::vector<int> ranks;   ///< by place
+  std::vector<int> places;  ///< by world rank; kNoPlace: not in the group
+  static constexpr int kNoPlace = -1;
+};
 
-/// Converts to a text for other ranks, and back. parse_rank_comms throws Error (bad input) on any
-/// text that to_text does not write.
-[[nodiscard]] std::string to_text(const RankComms& comms);
-[[nodiscard]] RankComms parse_rank_comms(std::string_view text);
+/// The communications of all ranks of a job. Equal ones, of one rank or of several, are held once,
+/// so that a large job whose ranks do the same takes little more memory than one rank.
+class JobComms {
+ public:
+  /// `groups` are the benchmark's.
+  JobComms(std::span<const et_schema::ProcessGroup> groups, std::size_t world_size);
 
-/// The order in which each rank's communications run where they complete one at a time, by rank.
-/// Throws Error (bad input) unless the programs of all ranks fit each other, so that a run cannot
-/// wait for a call that never comes:
+  /// The next call of a rank.
+  void add(std::size_t rank, const CommRecord& call, std::uint64_t node);
+  /// Adds all calls of a rank's program. Throws Error (bad input): a group that does not exist,
+  /// splits that do not add up to their tensor.
+  void add(std::size_t rank, const et_schema::Program& program);
+
+  [[nodiscard]] const std::vector<RankComms>& ranks() const { return ranks_; }
+  [[nodiscard]] std::span<const et_schema::ProcessGroup> groups() const { return groups_; }
+  /// A group without a list of ranks is the whole world.
+  [[nodiscard]] const Members& members(et_schema::GroupId group) const { return members_[group]; }
+  [[nodiscard]] std::size_t distinct() const { return distinct_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const CommRecord& call) const;
+  };
+
+  std::span<const et_schema::ProcessGroup> groups_;
+  std::vector<Members> members_;  ///< by group
+  std::vector<RankComms> ranks_;
+  std::unordered_set<CommRecord, Hash> distinct_;
+};
+
+/// A rank that cannot get to the end of its program, and whom it waits for.
+struct StuckRank {
+  std::size_t rank = 0;
+  std::uint32_t call = 0;  ///< that it waits in
+  std::size_t waits_for = 0;
+  bool operator==(const StuckRank&) const = default;
+};
+
+/// What comes of playing all ranks against each other.
+struct Matching {
+  /// The first of each group of collectives, and of the messages between each two ranks; then that
+  /// ranks wait for each other in a circle. None: the programs fit.
+  std::vector<et_schema::Error> mismatches;
+  std::vector<StuckRank> stuck;  ///< in order of ranks; only with mismatches
+  /// By rank: the order in which its communications run where they complete one at a time; only
+  /// without mismatches.
+  std::vector<et_schema::CommOrder> orders;
+};
+
+/// Whether the programs of all ranks fit each other, so that a run cannot wait for a call that
+/// never comes:
 /// - in each group the same collectives in the same order, with the same root, reduction and dtype;
 /// - sizes that agree: equal ones, parts of a gather or scatter, transposed splits;
 /// - for each send a receive of the same size and dtype, in order between each two ranks;
 /// - no ranks that wait for each other in a circle; a send in such a circle is kept apart instead
 ///   (CommOrder::kept_apart).
-/// The error names both ranks, the node, the field, what was expected and what is there.
-/// `ranks[r].rank` must be r.
+/// An error names both ranks, the node, the field, what was expected and what is there, and the
+/// last calls of both ranks in that group. Calls that are equal are compared once; the time is
+/// linear in the calls of all ranks, and in the splits.
+[[nodiscard]] Matching match(const JobComms& comms);
+
+/// The orders of match(), by rank: `programs[r]` is rank r's. Throws the first mismatch.
 [[nodiscard]] std::vector<et_schema::CommOrder> match_programs(
-    const std::vector<RankComms>& ranks, const std::vector<et_schema::ProcessGroup>& groups);
+    std::span<const et_schema::Program> programs, std::span<const et_schema::ProcessGroup> groups);
+
+/// Converts an order to a text for its rank, short where it is the program's own, and back.
+/// parse_order throws Error (bad input) on a text that to_text does not write.
+[[nodiscard]] std::string to_text(const et_schema::CommOrder& order);
+[[nodiscard]] et_schema::CommOrder parse_order(const std::string& text);
 
 }  // namespace understudy::matching

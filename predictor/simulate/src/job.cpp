@@ -65,12 +65,7 @@ Job job_of(const et_schema::Bench& bench) {
   if (job.is_partial || bench.world_size() == 1) {
     return job;
   }
-  std::vector<matching::RankComms> comms;
-  for (int rank = 0; rank < bench.world_size(); ++rank) {
-    comms.push_back(matching::comms_of(bench.programs[static_cast<std::size_t>(rank)], rank,
-                                       bench.groups, bench.world_size()));
-  }
-  for (et_schema::CommOrder& order : matching::match_programs(comms, bench.groups)) {
+  for (et_schema::CommOrder& order : matching::match_programs(bench.programs, bench.groups)) {
     job.kept_apart.push_back(std::move(order.kept_apart));
   }
   return job;

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "bind_comms.h"
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/support/assert.h"
 #include "liveness.h"
@@ -303,17 +304,17 @@ class Binder {
     }
   }
 
-  /// Its place among the program's communications; none in a body, or without an order.
+  /// Its place among the program's communications; none without an order.
   [[nodiscard]] std::optional<std::size_t> number_of(const Instruction& instruction) {
     if (order_.turns.empty()) {
       return std::nullopt;
     }
     if (numbers_.empty()) {
-      for (const Instruction& each : program_.instructions) {
+      et_schema::for_each_issued(program_.instructions, [&](const Instruction& each) {
         if (is_communication(each)) {
           numbers_.emplace(&each, numbers_.size());
         }
-      }
+      });
       UNDERSTUDY_ASSERT(numbers_.size() == order_.turns.size());
     }
     const auto found = numbers_.find(&instruction);

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "match_samples.h"
 #include "testing/error_text.h"
 #include "testing/made_program.h"
@@ -50,7 +53,24 @@ class Builder {
     program_.instructions.push_back(std::move(instruction));
   }
 
-  [[nodiscard]] RankComms comms() const { return comms_of(program_, 1, sample_groups(), 4); }
+  /// Puts the last instruction below an operator, and that below another.
+  void hide_last() {
+    for (int depth = 0; depth < 2; ++depth) {
+      Instruction around;
+      around.body.push_back(std::move(program_.instructions.back()));
+      program_.instructions.back() = std::move(around);
+    }
+  }
+
+  /// Of rank 1 of four.
+  [[nodiscard]] std::vector<CommRecord> comms() const {
+    JobComms comms(sample_groups(), 4);
+    comms.add(1, program_);
+    std::vector<CommRecord> calls;
+    std::ranges::transform(comms.ranks()[1].calls, std::back_inserter(calls),
+                           [](const CommRecord* call) { return *call; });
+    return calls;
+  }
 
  private:
   Program program_;
@@ -61,13 +81,11 @@ TEST(CommsOf, SizesInElementsAndTheDType) {
   const SlotId input = builder.slot({3, 5}, DType::kBFloat16);
   const SlotId output = builder.slot({12, 5}, DType::kBFloat16);
   builder.comm(CommKind::kAllGatherBase, {input}, {output});
-  const RankComms comms = builder.comms();
-  EXPECT_EQ(comms.rank, 1);
-  ASSERT_EQ(comms.calls.size(), 1U);
-  EXPECT_EQ(comms.calls[0].node, 10U);
-  EXPECT_EQ(comms.calls[0].dtype, DType::kBFloat16);
-  EXPECT_EQ(comms.calls[0].inputs, std::vector<std::int64_t>{15});
-  EXPECT_EQ(comms.calls[0].outputs, std::vector<std::int64_t>{60});
+  const std::vector<CommRecord> comms = builder.comms();
+  ASSERT_EQ(comms.size(), 1U);
+  EXPECT_EQ(comms[0].dtype, DType::kBFloat16);
+  EXPECT_EQ(comms[0].inputs, std::vector<std::int64_t>{15});
+  EXPECT_EQ(comms[0].outputs, std::vector<std::int64_t>{60});
 }
 
 TEST(CommsOf, SplitsAreRowsOrElementsOrEqual) {
@@ -78,11 +96,11 @@ TEST(CommsOf, SplitsAreRowsOrElementsOrEqual) {
   uneven.in_splits = {1, 0, 0, 3};
   uneven.out_splits = {2, 2, 4, 0};
   builder.comm(CommKind::kAllToAllV, {rows}, {elements});
-  const RankComms comms = builder.comms();
-  EXPECT_EQ(comms.calls[0].in_splits, (std::vector<std::int64_t>{5, 0, 0, 15}));
-  EXPECT_EQ(comms.calls[0].out_splits, (std::vector<std::int64_t>{2, 2, 4, 0}));
-  EXPECT_EQ(comms.calls[1].in_splits, (std::vector<std::int64_t>{5, 5, 5, 5}));
-  EXPECT_EQ(comms.calls[1].out_splits, (std::vector<std::int64_t>{2, 2, 2, 2}));
+  const std::vector<CommRecord> comms = builder.comms();
+  EXPECT_EQ(comms[0].in_splits, (std::vector<std::int64_t>{5, 0, 0, 15}));
+  EXPECT_EQ(comms[0].out_splits, (std::vector<std::int64_t>{2, 2, 4, 0}));
+  EXPECT_EQ(comms[1].in_splits, (std::vector<std::int64_t>{5, 5, 5, 5}));
+  EXPECT_EQ(comms[1].out_splits, (std::vector<std::int64_t>{2, 2, 2, 2}));
 }
 
 TEST(CommsOf, SplitsThatDoNotAddUpAreRefused) {
@@ -107,13 +125,25 @@ TEST(CommsOf, JoinsByWaitTouchAndBlocking) {
   builder.comm(CommKind::kAllReduce, {c}, {c}).is_async = false;
   builder.comm(CommKind::kWait, {}, {}).seq = 1;
   builder.comm(CommKind::kAllReduce, {b}, {b});
-  const std::vector<CommRecord> calls = builder.comms().calls;
+  const std::vector<CommRecord> calls = builder.comms();
   ASSERT_EQ(calls.size(), 5U);
   EXPECT_TRUE(calls[0].joined_before.empty());
   EXPECT_TRUE(calls[1].joined_before.empty());
   EXPECT_TRUE(calls[2].joined_before.empty());
-  EXPECT_EQ(calls[3].joined_before, (std::vector<std::uint32_t>{2, 1}));
-  EXPECT_EQ(calls[4].joined_before, (std::vector<std::uint32_t>{3, 0}));
+  EXPECT_EQ(calls[3].joined_before, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(calls[4].joined_before, (std::vector<std::uint32_t>{1, 4}));
+}
+
+TEST(CommsOf, WhatOperatorsCommunicateBelowThem) {
+  Builder builder;
+  const SlotId a = builder.slot({4});
+  builder.comm(CommKind::kAllReduce, {a}, {a}).is_async = false;
+  builder.hide_last();
+  builder.comm(CommKind::kBarrier, {}, {});
+  const std::vector<CommRecord> calls = builder.comms();
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0].kind, CommKind::kAllReduce);
+  EXPECT_EQ(calls[1].joined_before, std::vector<std::uint32_t>{1});
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,28 +34,27 @@ inline CommRecord record(et_schema::CommKind kind, et_schema::GroupId group,
 }
 
 /// Ranks 0 … n-1 with these calls; node ids are 100·rank + position.
-inline std::vector<RankComms> ranks_of(std::vector<std::vector<CommRecord>> calls) {
-  std::vector<RankComms> ranks;
+inline JobComms ranks_of(const std::vector<std::vector<CommRecord>>& calls) {
+  JobComms comms(sample_groups(), calls.size());
   for (std::size_t r = 0; r < calls.size(); ++r) {
-    RankComms comms;
-    comms.rank = static_cast<int>(r);
-    comms.calls = std::move(calls[r]);
-    for (std::size_t i = 0; i < comms.calls.size(); ++i) {
-      comms.calls[i].node = 100 * r + i;
+    for (std::size_t i = 0; i < calls[r].size(); ++i) {
+      comms.add(r, calls[r][i], 100 * r + i);
     }
-    ranks.push_back(std::move(comms));
   }
-  return ranks;
+  return comms;
 }
 
-/// The whole text of what match_programs throws; empty if it throws nothing.
-inline std::string mismatch(const std::vector<RankComms>& ranks) {
-  try {
-    (void)match_programs(ranks, sample_groups());
-  } catch (const et_schema::Error& error) {
-    return et_schema::to_text(error);
+/// The text of the first mismatch, without the last calls of both ranks; empty if there is none.
+inline std::string mismatch(const JobComms& ranks) {
+  const Matching found = match(ranks);
+  EXPECT_EQ(found.mismatches.empty(), !found.orders.empty());
+  if (found.mismatches.empty()) {
+    return "";
   }
-  return "";
+  const et_schema::Error& first = found.mismatches.front();
+  et_schema::ErrorContext context = first.context();
+  context.got = context.got.substr(0, context.got.find('\n'));
+  return et_schema::to_text(et_schema::bad_input(first.summary(), std::move(context)));
 }
 
 /// The text of a mismatch's error.

@@ -24,7 +24,7 @@ CommRecord all_to_allv(std::vector<std::int64_t> in_splits, std::vector<std::int
 }
 
 /// Two calls on ranks 0 and 1 of group 1, nothing on the others.
-std::vector<RankComms> pair_of(CommRecord first, CommRecord second) {
+JobComms pair_of(CommRecord first, CommRecord second) {
   return ranks_of({{std::move(first)}, {std::move(second)}, {}, {}});
 }
 
@@ -169,6 +169,58 @@ TEST(Match, MessagesWithoutTheOtherSide) {
                     "only 0 there"));
   EXPECT_EQ(mismatch(ranks_of({{record(CommKind::kSend, 0, {4}, {4}, 4)}, {}, {}, {}})),
             refused(0, 0, "peer", "0 to 3", "4"));
+}
+
+TEST(Match, AnErrorShowsTheLastFiveCallsOfBothRanksInThatGroup) {
+  std::vector<std::vector<CommRecord>> calls(2);
+  for (std::vector<CommRecord>& of_rank : calls) {
+    for (std::int64_t size = 1; size <= 6; ++size) {
+      of_rank.push_back(record(CommKind::kAllReduce, 1, {size}, {size}));
+      of_rank.push_back(record(CommKind::kBarrier, 3, {}, {}));
+    }
+    of_rank.push_back(record(CommKind::kAllReduce, 1, {8, 9}, {8, 9}));
+  }
+  calls[1][10].inputs = {7};
+  const Matching found = match(ranks_of(calls));
+  ASSERT_EQ(found.mismatches.size(), 1U);
+  EXPECT_EQ(found.mismatches.front().context().got,
+            "7 elements\n"
+            "rank 0's last calls in group 'low': 2 allreduce float32 2 (node 2); 3 allreduce "
+            "float32 3 (node 4); 4 allreduce float32 4 (node 6); 5 allreduce float32 5 (node 8); 6 "
+            "allreduce float32 6 (node 10)\n"
+            "rank 1's last calls in group 'low': 2 allreduce float32 2 (node 102); 3 allreduce "
+            "float32 3 (node 104); 4 allreduce float32 4 (node 106); 5 allreduce float32 5 (node "
+            "108); 6 allreduce float32 7 (node 110)");
+  calls[1].resize(4);
+  const Matching shorter = match(ranks_of(calls));
+  ASSERT_EQ(shorter.mismatches.size(), 2U);  // one of each group
+  EXPECT_EQ(shorter.mismatches.back().context().got,
+            "only 2 calls there\n"
+            "rank 1's last calls in group 'crossed': 1 barrier (node 101); 2 barrier (node 103)\n"
+            "rank 0's last calls in group 'crossed': 1 barrier (node 1); 2 barrier (node 3); 3 "
+            "barrier (node 5)");
+}
+
+TEST(Match, RanksThatAreStuckAndWhomTheyWaitFor) {
+  const CommRecord low = record(CommKind::kAllReduce, 1, {4}, {4});
+  CommRecord blocked = record(CommKind::kAllReduce, 0, {4}, {4});
+  blocked.joined_before = {1};
+  const CommRecord world = record(CommKind::kAllReduce, 0, {4}, {4});
+  // Rank 1 lacks the call of 'low', for which rank 0 waits; the others wait for rank 0.
+  const Matching found = match(ranks_of({{low, blocked}, {world}, {world}, {world}}));
+  ASSERT_EQ(found.mismatches.size(), 1U);
+  EXPECT_TRUE(found.orders.empty());
+  const std::vector<StuckRank> stuck = {{0, 0, 1}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}};
+  EXPECT_EQ(found.stuck, stuck);
+  const std::vector<StuckRank> each_other = {{0, 0, 1}, {1, 0, 0}};
+  EXPECT_EQ(match(pair_of(low, record(CommKind::kBroadcast, 1, {4}, {4}))).stuck, each_other);
+}
+
+TEST(Match, EqualCallsAreHeldOnce) {
+  const CommRecord call = record(CommKind::kAllReduce, 0, {4}, {4});
+  const JobComms comms = ranks_of(std::vector(4, std::vector(100, call)));
+  EXPECT_EQ(comms.distinct(), 1U);
+  EXPECT_TRUE(match(comms).mismatches.empty());
 }
 
 }  // namespace

@@ -71,5 +71,33 @@ TEST(Selection, AttentionThatAReplayTakesAlikeStaysWhole) {
   }
 }
 
+TEST(Selection, AnOperatorThatCommunicatesIsOpened) {
+  TraceBuilder builder;
+  const TestValue x = tensor(10, 11, {4});
+  const TestValue sum = tensor(12, 13, {4});
+  const auto outer =
+      builder.add(2, "vllm::all_reduce",
+                  "vllm::all_reduce(Tensor tensor, str group_name) -> Tensor", {x, none()}, {sum});
+  const auto inner = builder.add(outer, "vllm::prepare", "vllm::prepare(Tensor x) -> Tensor", {x},
+                                 {tensor(14, 15, {4})});
+  builder.add(inner, "aten::relu", kRelu, {x}, {tensor(14, 15, {4})});
+  builder.add(outer, "aten::relu", kRelu, {tensor(14, 15, {4})}, {sum});
+  builder.add(outer, "c10d::allreduce_",
+              "c10d::allreduce_(Tensor[] tensors, __torch__.torch.classes.c10d.ProcessGroup "
+              "process_group, __torch__.torch.classes.c10d.ReduceOp reduce_op, Tensor? "
+              "sparse_indices, bool async_op=True, int timeout=-1) -> (Tensor[], "
+              "__torch__.torch.classes.c10d.Work)",
+              {list({sum})}, {});
+  for (const Only only : {Only::kAll, Only::kComms}) {
+    const Program program = builder.program({.only = only});
+    EXPECT_EQ(names(program.instructions), only == Only::kAll
+                                               ? (Names{"vllm::prepare", "aten::relu", "allreduce"})
+                                               : Names{"allreduce"});
+    const std::vector<Opened> opened = {
+        {"vllm::all_reduce", 1, "it communicates, which a replay does itself"}};
+    EXPECT_EQ(program.selection.opened, opened);
+  }
+}
+
 }  // namespace
 }  // namespace understudy::generator::test
