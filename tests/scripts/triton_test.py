@@ -1,7 +1,10 @@
-"""Tests what a capture keeps of Triton's kernels, and that it compiles ahead of time without a GPU.
+"""Tests what a capture keeps of Triton's kernels, that it compiles ahead of time without a GPU, and
+that fused kernels compute what a CPU replays for them.
 
 Triton's interpreter runs the kernels on the CPU (TRITON_INTERPRET=1), in a process of its own: this
-file with a folder as its argument. A launcher that launches nothing stands in for a GPU's.
+file with a folder as its argument. What it was called with is the reference for recorded launches,
+what it computes the reference for the operator map's rows, which are called on the same tensors. A
+launcher that launches nothing stands in for a GPU's.
 """
 
 import collections
@@ -14,6 +17,7 @@ import tempfile
 import types
 import unittest
 from pathlib import Path
+from typing import Optional
 
 import torch
 
@@ -45,6 +49,35 @@ def scale(x_ptr, y_ptr, n, one, bias, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def normalise(y_ptr, x_ptr, weight_ptr, columns, epsilon, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * columns + i
+    x = tl.load(x_ptr + at, mask=i < columns, other=0.0)
+    weight = tl.load(weight_ptr + i, mask=i < columns)
+    tl.store(y_ptr + at, x * tl.rsqrt(tl.sum(x * x) / columns + epsilon) * weight, mask=i < columns)
+
+
+@triton.jit
+def add_and_normalise(x_ptr, residual_ptr, weight_ptr, columns, epsilon, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * columns + i
+    x = tl.load(x_ptr + at, mask=i < columns, other=0.0)
+    x += tl.load(residual_ptr + at, mask=i < columns, other=0.0)
+    weight = tl.load(weight_ptr + i, mask=i < columns)
+    tl.store(residual_ptr + at, x, mask=i < columns)
+    tl.store(x_ptr + at, x * tl.rsqrt(tl.sum(x * x) / columns + epsilon) * weight, mask=i < columns)
+
+
+@triton.jit
+def gate(y_ptr, x_ptr, columns, BLOCK: tl.constexpr):
+    i = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    at = tl.program_id(0) * columns * 2 + i
+    x = tl.load(x_ptr + at, mask=i < columns)
+    y = x / (1 + tl.exp(-x)) * tl.load(x_ptr + at + columns, mask=i < columns)
+    tl.store(y_ptr + tl.program_id(0) * columns + i, y, mask=i < columns)
+
+
+@triton.jit
 def of_a_table(x_ptr):
     tl.store(x_ptr, TABLE[0])
 
@@ -57,6 +90,83 @@ def named_tuple(**fields):
 def launch_scale(x, y):
     scale[lambda given: (triton.cdiv(ELEMENTS, given["BLOCK"]),)](
         x, y, ELEMENTS, 1, 0.5, BLOCK=128, num_warps=2)
+
+
+ROWS, COLUMNS = 3, 100
+BY_COLUMN = (1.0 + torch.arange(COLUMNS) / COLUMNS)
+
+
+def of_rows(first):
+    return torch.sin(first + torch.arange(ROWS * COLUMNS).float()).reshape(ROWS, COLUMNS)
+
+
+# Operator of another library → what launches a Triton kernel for it, and its arguments.
+FUSED = {
+    "_C::rms_norm": (
+        lambda result, x, weight, epsilon:
+            normalise[(ROWS,)](result, x, weight, COLUMNS, epsilon, BLOCK=128),
+        lambda: [torch.zeros(ROWS, COLUMNS), of_rows(1), BY_COLUMN, 1e-5]),
+    "_C::fused_add_rms_norm": (
+        lambda x, residual, weight, epsilon:
+            add_and_normalise[(ROWS,)](x, residual, weight, COLUMNS, epsilon, BLOCK=128),
+        lambda: [of_rows(2), of_rows(3), BY_COLUMN, 1e-5]),
+    "_C::silu_and_mul": (
+        lambda result, x: gate[(ROWS, triton.cdiv(COLUMNS, 64))](result, x, COLUMNS, BLOCK=64),
+        lambda: [torch.zeros(ROWS, COLUMNS), torch.cat([of_rows(4), of_rows(5)], 1)])}
+
+
+def mapped(operator):
+    """The schema, and the function that replays an operator on a CPU, as the operator map has them."""
+    operators = json.loads((ROOT / "et_schema/model/src/known_operators.json").read_text())
+    row = next(row for row in operators["rows"] if operator in row["operators"])
+    takes = [parameter.split("|")[0].split() for parameter in row["takes"]]
+    types = {"Tensor?": "Optional[Tensor]"}
+    lines = [f"def row({', '.join(f'{name}: {types.get(kind, kind)}' for kind, name in takes)}):"]
+    lines += [f"  {line}" for line in row["does"]]
+    unit = torch.jit.CompilationUnit()
+    # As in the replay, `torch` is ATen.
+    unit.define("\n".join([*lines, ""]), rcb={"torch": torch.ops.aten, "Optional": Optional}.get)
+    return row["schemas"][0], unit.row
+
+
+def define_fused(library):
+    """The operators, and what calls one on new tensors: its arguments afterwards."""
+    for operator, (launch, _) in FUSED.items():
+        schema, _ = mapped(operator)
+        for letter in "abc":  # the map writes Tensor! for what a schema calls Tensor(a!)
+            schema = schema.replace("Tensor! ", f"Tensor({letter}!) ", 1)
+        library.define(operator.removeprefix("_C::") + schema)
+        library.impl(operator.removeprefix("_C::"), launch, "CPU")
+
+    def call(operator, function):
+        arguments = FUSED[operator][1]()
+        function(*arguments)
+        return arguments
+    return {operator: lambda operator=operator: call(operator, getattr(torch.ops._C, operator[4:]))
+            for operator in FUSED}, call
+
+
+class Interpreted:
+    """What the interpreter was called with, by kernel, for its latest call."""
+
+    def __init__(self):
+        from triton.runtime import interpreter
+        self.calls = {}
+        run, set_grid = interpreter.GridExecutor.__call__, interpreter.interpreter_builder.set_grid_dim
+
+        def note_call(executor, *args, **kwargs):
+            names = dict(zip(executor.arg_names, args)) | kwargs
+            self.latest = self.calls[executor.fn.__name__] = {"arguments": [
+                list(value.shape) if isinstance(value, torch.Tensor) else value
+                for name, value in names.items() if name in executor.arg_names
+                and name not in executor.constexprs]}
+            return run(executor, *args, **kwargs)
+
+        def note_grid(*grid):
+            self.latest["grid"] = grid
+            return set_grid(*grid)
+        interpreter.GridExecutor.__call__ = note_call
+        interpreter.interpreter_builder.set_grid_dim = note_grid
 
 
 def compiled_model():
@@ -76,17 +186,24 @@ def compiled_model():
 
 
 def capture_into(folder):
-    """Run under the interpreter: a step with a kernel of inductor's and a hand-written one."""
+    """Run under the interpreter: a step with a kernel of inductor's and hand-written ones."""
     from understudy_capture import recorder
     compiled, model = compiled_model()
     x, y = torch.randn(ELEMENTS), torch.zeros(ELEMENTS)
+    library = torch.library.Library("_C", "FRAGMENT")
+    fused, call = define_fused(library)
+    interpreted = Interpreted()
     with recorder.Capture(folder, warmup=2, timed=1, profiled=1, count_faults=False) as running:
         while not running.done:
             z = compiled(x)
             launch_scale(z, y)
+            computed = {operator: function() for operator, function in fused.items()}
             running.step()
     torch.testing.assert_close(z, model(x))
     torch.testing.assert_close(y, 2 * z + 0.5)
+    for operator, arguments in computed.items():
+        torch.testing.assert_close(arguments, call(operator, mapped(operator)[1]))
+    (folder / "interpreted.json").write_text(json.dumps(interpreted.calls))
 
 
 def read(path):
@@ -115,8 +232,8 @@ class CaptureTest(unittest.TestCase):
                      in node["attrs"]]
 
     def test_each_launch_is_one_node_whose_kernel_is_kept(self):
-        self.assertEqual(len(self.nodes), 2)
-        self.assertEqual(len(self.kernels), 2)
+        self.assertEqual(len(self.nodes), 5)
+        self.assertEqual(len(self.kernels), 5)
         self.assertEqual(self.document["triton_left_out"], {})
         for node in self.nodes:
             word, key, *grid = node["inputs"]["values"][-1].split()
@@ -141,20 +258,56 @@ class CaptureTest(unittest.TestCase):
         self.assertEqual(kernel["options"], {"num_ctas": 1, "num_stages": 3, "num_warps": 2})
 
     def test_a_kernel_of_inductors_reads_and_writes_what_it_says(self):
-        node = next(node for node in self.nodes if node["name"] != "scale")
+        node = next(node for node in self.nodes if node["name"].startswith("triton_"))
         *_, roles, launch = node["inputs"]["values"]
         self.assertEqual(roles, "r w -")
         block = self.kernels[launch.split()[1]]["constants"]["XBLOCK"]
         self.assertEqual(launch.split()[2:], [str(-(-ELEMENTS // block)), "1", "1"])
 
+    def test_a_launch_is_recorded_as_the_interpreter_ran_it(self):
+        calls = json.loads((self.folder / "interpreted.json").read_text())
+        for name in ("normalise", "add_and_normalise", "gate"):
+            node, = [node for node in self.nodes if node["name"] == name]
+            *values, _, launch = node["inputs"]["values"]
+            shapes = node["inputs"]["shapes"]
+            recorded = [shape if isinstance(value, list) else value
+                        for value, shape in zip(values, shapes)]
+            with self.subTest(kernel=name):
+                self.assertEqual(len(recorded), len(calls[name]["arguments"]))
+                for ours, theirs in zip(recorded, calls[name]["arguments"]):
+                    self.assertEqual(ours if isinstance(ours, list) else round(ours, 6), theirs)
+                self.assertEqual([int(blocks) for blocks in launch.split()[2:]], calls[name]["grid"])
+
+    def test_a_cpu_replays_what_the_kernels_fuse(self):
+        programs = ROOT / "build" / "release" / "bin"
+        if not (programs / "replay").exists():
+            self.skipTest("replay is not built")
+        bench, report = self.folder / "b.et", self.folder / "report.json"
+        for words in ([programs / "generate", self.folder, "-o", bench, "-q"],
+                      [programs / "replay", bench, "--iterations", "1", "--warmup", "0",
+                       "--report", report, "-q"]):
+            done = subprocess.run(words, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = json.loads(report.read_text())
+        self.assertEqual(found["output_mismatches"], 0)
+        by = {row["name"]: row["by"] for row in found["coverage"]["substituted"]}
+        self.assertEqual(by, {
+            "_C::rms_norm": "the operator map: aten::rms_norm",
+            "_C::fused_add_rms_norm": "the operator map: aten::rms_norm",
+            "_C::silu_and_mul": "the operator map: aten::mul"})
+
     def test_kernels_compile_for_gpus_that_are_not_there(self):
         with tempfile.TemporaryDirectory() as folder:
+            some = sorted(key for key, kernel in self.kernels.items()
+                          if kernel["name"] == "scale" or kernel["name"].startswith("triton_"))
+            keys = Path(folder) / "keys"
+            keys.write_text("\n".join(some))
             end = compile_kernels(str(self.folder / "rank-0.compiled.json.gz"), "--architectures",
-                                  "sm_90,sm_80,sm_100", "--output", folder)
+                                  "sm_90,sm_80,sm_100", "--keys", str(keys), "--output", folder)
             self.assertEqual((end.returncode, end.stderr), (0, ""))
             result = json.loads((Path(folder) / "kernels.json").read_text())
             self.assertEqual(result["failures"], [])
-            self.assertEqual([kernel["key"] for kernel in result["kernels"]], sorted(self.kernels))
+            self.assertEqual([kernel["key"] for kernel in result["kernels"]], some)
             for kernel in result["kernels"]:
                 self.assertEqual([build["architecture"] for build in kernel["builds"]], [80, 90, 100])
                 for build in kernel["builds"]:
