@@ -57,7 +57,10 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
       [&options](const std::string& text) { options.comms = replayer::parse_comms_path(text); },
       "PATH",
       "How tensors of a GPU travel between ranks: nccl (from GPU to GPU) or host (through host "
-      "memory). Default: nccl; host where ranks share a GPU");
+      "memory). Default: nccl; host where ranks share a GPU, whose times are not comparable by "
+      "nccl");
+  app.add_flag("--register-buffers", options.registers_buffers,
+               "Register the buffers of communications with NCCL, which then may not copy them");
   add_choice_option(
       app, "--streams", {"one", "recorded"},
       [&options](const std::string& text) { options.streams = replayer::parse_streams(text); },
