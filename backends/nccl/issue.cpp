@@ -105,6 +105,19 @@ class Issue {
     UNDERSTUDY_ASSERT(false);
   }
 
+  /// To the group that is open.
+  void add_messages() {
+    const std::size_t other = call_.path == MessagePath::kBatch
+                                  ? static_cast<std::size_t>(call_.root_or_peer)
+                                  : 1 - self_;
+    for (const Buffer& buffer : call_.inputs) {
+      send(buffer, other);
+    }
+    for (const Buffer& buffer : call_.outputs) {
+      receive(buffer, other);
+    }
+  }
+
  private:
   [[nodiscard]] NcclReduction reduction() const {
     const std::optional<NcclReduction> how =
@@ -263,15 +276,8 @@ class Issue {
   }
 
   void messages() {
-    constexpr std::size_t kSource = 0;
-    constexpr std::size_t kTarget = 1;
     NcclGroup group(nccl_, watch_, lane_);
-    for (const Buffer& buffer : call_.inputs) {
-      send(buffer, kTarget);
-    }
-    for (const Buffer& buffer : call_.outputs) {
-      receive(buffer, kSource);
-    }
+    add_messages();
     group.end();
   }
 
@@ -328,6 +334,15 @@ class Issue {
 void issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, LaneWatch& watch,
            Lane& lane) {
   Issue(call, cuda, nccl, watch, lane).issue();
+}
+
+void issue_batch(std::span<const Call* const> calls, const CudaDriver& cuda,
+                 const NcclLibrary& nccl, LaneWatch& watch, Lane& lane) {
+  NcclGroup group(nccl, watch, lane);
+  for (const Call* const call : calls) {
+    Issue(*call, cuda, nccl, watch, lane).add_messages();
+  }
+  group.end();
 }
 
 }  // namespace understudy::backends

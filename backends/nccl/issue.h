@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "backends/communicator.h"
 #include "lane.h"
 #include "watch_lanes.h"
@@ -12,5 +14,10 @@ namespace understudy::backends {
 /// has all of it. Throws as LaneWatch::check() does.
 void issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, LaneWatch& watch,
            Lane& lane);
+
+/// The same of sends and receives of a group whose path is MessagePath::kBatch: one group of
+/// NCCL's.
+void issue_batch(std::span<const Call* const> calls, const CudaDriver& cuda,
+                 const NcclLibrary& nccl, LaneWatch& watch, Lane& lane);
 
 }  // namespace understudy::backends

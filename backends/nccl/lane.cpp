@@ -6,24 +6,27 @@
 #include <sstream>
 #include <utility>
 
+#include "backends/check_call.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::backends {
 
 LaneKey lane_of(const Call& call, int group_rank) {
-  if (call.kind == et_schema::CommKind::kSend) {
-    return {call.group, group_rank, call.root_or_peer};
+  const int peer = call.root_or_peer;
+  if (!et_schema::is_message(call.kind) || call.path == MessagePath::kBatch) {
+    return {.group = call.group};
   }
-  if (call.kind == et_schema::CommKind::kRecv) {
-    return {call.group, call.root_or_peer, group_rank};
+  if (call.path == MessagePath::kPair) {
+    return {call.group, std::min(group_rank, peer), std::max(group_rank, peer), true};
   }
-  return {.group = call.group};
+  return call.kind == et_schema::CommKind::kSend ? LaneKey{call.group, group_rank, peer}
+                                                 : LaneKey{call.group, peer, group_rank};
 }
 
 std::string to_text(const std::set<LaneKey>& keys) {
   std::string text;
   for (const LaneKey& key : keys) {
-    text += fmt::format("{} {} {}\n", key.group, key.source, key.target);
+    text += fmt::format("{} {} {} {:d}\n", key.group, key.source, key.target, key.is_of_both);
   }
   return text;
 }
@@ -35,12 +38,14 @@ std::set<LaneKey> parse_lanes(std::span<const std::string> texts) {
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
       LaneKey key;
-      if (!(words >> key.group >> key.source >> key.target) || !(words >> std::ws).eof()) {
-        throw et_schema::run_failed("ranks do not understand each other",
-                                    {.field = "lanes",
-                                     .expected = "a group, a source and a target in each line",
-                                     .got = line,
-                                     .hint = "Start the same version of replay on all ranks."});
+      if (!(words >> key.group >> key.source >> key.target >> key.is_of_both) ||
+          !(words >> std::ws).eof()) {
+        throw et_schema::run_failed(
+            "ranks do not understand each other",
+            {.field = "lanes",
+             .expected = "a group, two ranks, and whether both send, in each line",
+             .got = line,
+             .hint = "Start the same version of replay on all ranks."});
       }
       keys.insert(key);
     }
@@ -48,9 +53,11 @@ std::set<LaneKey> parse_lanes(std::span<const std::string> texts) {
   return keys;
 }
 
-Lane::Lane(const CudaDriver& cuda, const NcclLibrary& nccl, std::string name, int size, int rank)
+Lane::Lane(const CudaDriver& cuda, const NcclLibrary& nccl, const DeviceOptions& options,
+           std::string name, int size, int rank)
     : cuda_(cuda),
       nccl_(nccl),
+      options_(options),
       name_(std::move(name)),
       size_(size),
       rank_(rank),
@@ -75,9 +82,28 @@ void Lane::follow(CudaStream stream) {
 std::byte* Lane::scratch(std::size_t bytes) {
   if (blocks_.empty() || bytes > block_bytes_) {
     block_bytes_ = std::max(bytes, 2 * block_bytes_);
-    blocks_.push_back(cuda_.allocate(block_bytes_));
+    blocks_.push_back(options_.allocate ? options_.allocate(block_bytes_)
+                                        : cuda_.allocate(block_bytes_));
   }
-  return blocks_.back().get();
+  return static_cast<std::byte*>(blocks_.back().get());
+}
+
+void Lane::register_buffer(const Buffer& buffer) {
+  const std::int64_t bytes = size_bytes(buffer);
+  if (bytes == 0) {
+    return;
+  }
+  if (const auto [known, is_new] = registered_.try_emplace({buffer.data, bytes}); is_new) {
+    known->second = nccl_.register_buffer(comm_, buffer.data, static_cast<std::size_t>(bytes));
+  }
+}
+
+void Lane::finalize() {
+  for (const auto& [buffer, handle] : registered_) {
+    nccl_.deregister_buffer(comm_, handle);
+  }
+  registered_.clear();
+  nccl_.finalize(comm_);
 }
 
 NcclReduction Lane::own(const NcclReduction& reduction) {

@@ -5,26 +5,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "backends/communicator.h"
+#include "backends/device_communicator.h"
 #include "nccl_library.h"
 
 namespace understudy::backends {
 
 /// What calls run on, one behind the other: the collectives of a group, or its messages from one
-/// rank to another. Each direction has its own, so that two ranks may send to each other before
-/// they receive.
+/// rank to another, or between two: see MessagePath.
 struct LaneKey {
   static constexpr int kCollectives = -1;
 
   GroupId group = 0;
   int source = kCollectives;  ///< rank in the group
   int target = kCollectives;
+  bool is_of_both = false;  ///< `source` and `target` are two ranks, the lower one first
   auto operator<=>(const LaneKey&) const = default;
   [[nodiscard]] bool is_of_messages() const { return source != kCollectives; }
 };
@@ -40,9 +41,10 @@ struct LaneKey {
 /// A communicator of NCCL with its stream.
 class Lane {
  public:
-  /// `rank` and `size` are of the lane: of messages the source is 0 and the target 1. `name` is for
-  /// errors: "group 'dp'".
-  Lane(const CudaDriver& cuda, const NcclLibrary& nccl, std::string name, int size, int rank);
+  /// `rank` and `size` are of the lane: of two ranks the key's source is 0, its target 1. `name` is
+  /// for errors: "group 'dp'".
+  Lane(const CudaDriver& cuda, const NcclLibrary& nccl, const DeviceOptions& options,
+       std::string name, int size, int rank);
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
@@ -66,6 +68,10 @@ class Lane {
   [[nodiscard]] NcclReduction own(const NcclReduction& reduction);
   /// Memory of the device that the calls of the lane use one after the other.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
+  /// Tells NCCL of the buffer, unless it knows it.
+  void register_buffer(const Buffer& buffer);
+  /// Begins to end the communicator.
+  void finalize();
 
   /// For who looks on from another thread: the calls that were issued, and the last one's kind.
   void note(et_schema::CommKind kind);
@@ -78,15 +84,17 @@ class Lane {
  private:
   const CudaDriver& cuda_;
   const NcclLibrary& nccl_;
+  const DeviceOptions& options_;
   std::string name_;
   int size_;
   int rank_;
   CudaDriver::Event ready_;
   CudaDriver::Stream stream_;
   /// The last one is in use; freeing one would wait for the device.
-  std::vector<CudaDriver::Block> blocks_;
+  std::vector<std::shared_ptr<void>> blocks_;
   std::size_t block_bytes_ = 0;
   std::map<std::pair<NcclDType, double>, NcclOp> premultiplied_sums_;
+  std::map<std::pair<void*, std::int64_t>, void*> registered_;  ///< by address and bytes
   NcclComm comm_ = nullptr;
   std::atomic<std::uint64_t> calls_ = 0;
   std::atomic<et_schema::CommKind> last_kind_ = et_schema::CommKind::kBarrier;

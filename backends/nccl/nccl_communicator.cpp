@@ -67,7 +67,7 @@ NcclId from_letters(std::string_view text) {
 NcclCommunicator::NcclCommunicator(Backend& host, const DeviceOptions& options)
     : host_(host),
       context_(cuda_.current_context()),
-      stream_(options.stream),
+      options_(options),
       exceptions_at_start_(std::uncaught_exceptions()),
       watch_(cuda_, nccl_, host.rank(), options.time_limit_s) {
   std::vector<int> world(static_cast<std::size_t>(host.world_size()));
@@ -93,7 +93,7 @@ void NcclCommunicator::finish() noexcept {
     }
     for (const auto& [key, lane] : lanes_) {
       const LaneWatch::Calls calls(watch_);
-      nccl_.finalize(lane->comm());
+      lane->finalize();
     }
     for (const auto& [key, lane] : lanes_) {
       watch_.wait_until_ready(*lane);
@@ -244,10 +244,10 @@ Lane* NcclCommunicator::make_lane(const LaneKey& key) {
   cuda_.use(context_);
   const std::string& group = places_.at(key.group).group_name;
   auto made = std::make_unique<Lane>(
-      cuda_, nccl_,
-      key.is_of_messages()
-          ? fmt::format("rank {} to rank {} in group '{}'", members.front(), members.back(), group)
-          : fmt::format("group '{}'", group),
+      cuda_, nccl_, options_,
+      key.is_of_messages() ? fmt::format("rank {} {} rank {} in group '{}'", members.front(),
+                                         key.is_of_both ? "and" : "to", members.back(), group)
+                           : fmt::format("group '{}'", group),
       static_cast<int>(members.size()), static_cast<int>(self - members.begin()));
   return (lanes_[key] = std::move(made)).get();
 }
@@ -283,18 +283,63 @@ CudaEvent NcclCommunicator::take_event() {
   return event;
 }
 
+void NcclCommunicator::register_buffers(Lane& lane, const Call& call) const {
+  if (!options_.registers_buffers) {
+    return;
+  }
+  const LaneWatch::Calls calls(watch_);
+  for (const std::vector<Buffer>* const buffers : {&call.inputs, &call.outputs}) {
+    for (const Buffer& buffer : *buffers) {
+      lane.register_buffer(buffer);
+    }
+  }
+}
+
 std::unique_ptr<Work> NcclCommunicator::start(const Call& call) {
   if (call.memory != DeviceType::kCuda) {
     return host_.start(call);
   }
   Lane& lane = lane_for(call);
   cuda_.use(context_);
+  register_buffers(lane, call);
   lane.follow(stream());
   issue(call, cuda_, nccl_, watch_, lane);
   lane.note(call.kind);
   const CudaEvent done = take_event();
   cuda_.record(done, lane.stream());
   return std::make_unique<NcclWork>(done);
+}
+
+std::vector<std::unique_ptr<Work>> NcclCommunicator::start_batch(
+    std::span<const Call* const> calls) {
+  std::vector<std::unique_ptr<Work>> works(calls.size());
+  std::vector<const Call*> on_device;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i]->memory != DeviceType::kCuda) {
+      works[i] = host_.start(*calls[i]);
+    } else {
+      on_device.push_back(calls[i]);
+    }
+  }
+  if (on_device.empty()) {
+    return works;
+  }
+  cuda_.use(context_);
+  Lane& lane = lane_for(*on_device.front());
+  for (const Call* const call : on_device) {
+    UNDERSTUDY_ASSERT(&lane_for(*call) == &lane);
+    register_buffers(lane, *call);
+  }
+  lane.follow(stream());
+  issue_batch(on_device, cuda_, nccl_, watch_, lane);
+  for (std::unique_ptr<Work>& work : works) {
+    if (work == nullptr) {
+      lane.note(on_device.front()->kind);
+      work = std::make_unique<NcclWork>(take_event());
+      cuda_.record(static_cast<NcclWork&>(*work).done(), lane.stream());
+    }
+  }
+  return works;
 }
 
 Ended NcclCommunicator::wait(std::unique_ptr<Work> work) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,8 +13,9 @@
 
 namespace understudy::backends {
 
-/// NCCL beside a backend that the ranks meet by: a communicator and a stream for the collectives of
-/// each group, and for the messages of each pair of ranks and direction.
+/// NCCL beside a backend that the ranks meet by: a communicator and a stream for the collectives
+/// and batches of each group, and for the single messages of each pair of ranks, or of each
+/// direction.
 class NcclCommunicator : public DeviceCommunicator {
  public:
   NcclCommunicator(Backend& host, const DeviceOptions& options);
@@ -33,6 +33,8 @@ class NcclCommunicator : public DeviceCommunicator {
   void prepare(std::span<const Call> calls) override;
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override;
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override;
+  [[nodiscard]] std::vector<std::unique_ptr<Work>> start_batch(
+      std::span<const Call* const> calls) override;
   Ended wait(std::unique_ptr<Work> work) override;
   void run(const Call& call) override;
   void interrupt() override;
@@ -50,16 +52,17 @@ class NcclCommunicator : public DeviceCommunicator {
   [[nodiscard]] const CallPlace& place_of(const Call& call) const;
   [[nodiscard]] Lane& lane_for(const Call& call);
   [[nodiscard]] CudaEvent take_event();
+  void register_buffers(Lane& lane, const Call& call) const;
 
   Backend& host_;
   CudaDriver cuda_;
   NcclLibrary nccl_;
   CudaContext context_;
   [[nodiscard]] CudaStream stream() const {
-    return stream_ ? static_cast<CudaStream>(stream_()) : nullptr;
+    return options_.stream ? static_cast<CudaStream>(options_.stream()) : nullptr;
   }
 
-  std::function<void*()> stream_;
+  DeviceOptions options_;
   int exceptions_at_start_;
   std::map<GroupId, CallPlace> places_;
   std::map<GroupId, std::vector<int>> ranks_;  ///< world ranks in group order

@@ -128,6 +128,9 @@ NcclLibrary::NcclLibrary() {
   library.find(get_id_, "ncclGetUniqueId");
   library.find(init_rank_, "ncclCommInitRankConfig");
   split_ = library.function<std::remove_pointer_t<decltype(split_)>>("ncclCommSplit");  // of 2.18
+  register_ = library.function<std::remove_pointer_t<decltype(register_)>>("ncclCommRegister");
+  deregister_ =
+      library.function<std::remove_pointer_t<decltype(deregister_)>>("ncclCommDeregister");
   library.find(finalize_, "ncclCommFinalize");
   library.find(destroy_, "ncclCommDestroy");
   library.find(abort_, "ncclCommAbort");
@@ -194,6 +197,23 @@ bool NcclLibrary::is_in_progress(NcclComm comm) const {
   Status status = kNcclSuccess;
   check(async_error_(comm, &status), "ncclCommGetAsyncError");
   return status == kInProgress;
+}
+
+void* NcclLibrary::register_buffer(NcclComm comm, void* data, std::size_t bytes) const {
+  if (register_ == nullptr || deregister_ == nullptr) {
+    throw et_schema::run_failed("buffers cannot be registered",
+                                {.field = "--register-buffers",
+                                 .expected = "NCCL 2.19 or newer",
+                                 .got = version(),
+                                 .hint = "The variable UNDERSTUDY_NCCL names another libnccl.so."});
+  }
+  void* handle = nullptr;
+  check(register_(comm, data, bytes, &handle), "ncclCommRegister");
+  return handle;
+}
+
+void NcclLibrary::deregister_buffer(NcclComm comm, void* handle) const {
+  check(deregister_(comm, handle), "ncclCommDeregister");
 }
 
 void NcclLibrary::finalize(NcclComm comm) const {

@@ -82,6 +82,10 @@ class NcclLibrary {
   /// The same, of a rank that comes into none.
   void leave_split(NcclComm parent) const;
   [[nodiscard]] bool is_in_progress(NcclComm comm) const;
+  /// What NCCL knows of can go without copies. Throws Error (failed), also where it is older than
+  /// 2.19.
+  [[nodiscard]] void* register_buffer(NcclComm comm, void* data, std::size_t bytes) const;
+  void deregister_buffer(NcclComm comm, void* handle) const;
   /// Begins to end what has no work under way.
   void finalize(NcclComm comm) const;
   void destroy(NcclComm comm) const noexcept;
@@ -122,6 +126,8 @@ class NcclLibrary {
   Status (*get_id_)(NcclId*) = nullptr;
   Status (*init_rank_)(NcclComm*, int, NcclId, int, NcclConfig*) = nullptr;
   Status (*split_)(NcclComm, int, int, NcclComm*, NcclConfig*) = nullptr;
+  Status (*register_)(NcclComm, void*, std::size_t, void**) = nullptr;
+  Status (*deregister_)(NcclComm, void*) = nullptr;
   Status (*finalize_)(NcclComm) = nullptr;
   Status (*destroy_)(NcclComm) = nullptr;
   Status (*abort_)(NcclComm) = nullptr;

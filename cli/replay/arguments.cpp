@@ -53,7 +53,10 @@ void add_run_options(CommandLine& line, replayer::ReplayOptions& options) {
                   {{"nccl", replayer::CommsPath::kNccl}, {"host", replayer::CommsPath::kHost}},
                   options.comms,
                   "How tensors of a GPU travel between ranks: nccl (from GPU to GPU) or host "
-                  "(through host memory). Default: nccl; host where ranks share a GPU");
+                  "(through host memory). Default: nccl; host where ranks share a GPU, whose times "
+                  "are not comparable by nccl");
+  line.add_flag("--register-buffers", options.registers_buffers,
+                "Register the buffers of communications with NCCL, which then may not copy them");
   line.add_choice("--streams STREAMS",
                   {{"one", replayer::Streams::kOne}, {"recorded", replayer::Streams::kRecorded}},
                   options.streams,

@@ -71,6 +71,19 @@ class DeviceBackend : public Backend {
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
     return device_->start(placed(call));
   }
+  void prepare(std::span<const Call> calls) override { device_->prepare(calls); }
+  [[nodiscard]] std::vector<std::unique_ptr<Work>> start_batch(
+      std::span<const Call* const> calls) override {
+    std::vector<Call> all;
+    for (const Call* const call : calls) {
+      all.push_back(placed(*call));
+    }
+    std::vector<const Call*> pointers;
+    for (const Call& call : all) {
+      pointers.push_back(&call);
+    }
+    return device_->start_batch(pointers);
+  }
   backends::Ended wait(std::unique_ptr<Work> work) override {
     const backends::Ended ended = device_->wait(std::move(work));
     wait_for_device();
@@ -122,6 +135,13 @@ class DeviceBackend : public Backend {
 };
 
 }  // namespace
+
+std::string nccl_log() {
+  using Log = const char* (*)();
+  void* const nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
+  const auto log = nccl == nullptr ? nullptr : reinterpret_cast<Log>(dlsym(nccl, "fake_nccl_log"));
+  return log == nullptr ? std::string() : log();
+}
 
 std::unique_ptr<Backend> make_device_backend(std::unique_ptr<Backend> host, double time_limit_s) {
   return std::make_unique<DeviceBackend>(std::move(host), time_limit_s);

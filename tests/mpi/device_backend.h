@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "backends/backend.h"
 
@@ -11,5 +12,9 @@ namespace understudy::tests {
 /// end.
 [[nodiscard]] std::unique_ptr<backends::Backend> make_device_backend(
     std::unique_ptr<backends::Backend> host, double time_limit_s);
+
+/// What the fake of NCCL was asked on this rank since this was last called, a line each
+/// (fake_nccl.cpp); empty where the tests do not use it.
+[[nodiscard]] std::string nccl_log();
 
 }  // namespace understudy::tests

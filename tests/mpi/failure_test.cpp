@@ -334,6 +334,18 @@ TEST(Interrupt, EndsACallUnderWay) {
       ended, {failed("communication was given up: this rank has failed elsewhere", "", "")}));
 }
 
+TEST(Pairs, ConnectManyAtATime) {
+  const Ended ended = run(2, "many_pairs_connect", kFakeGpu);
+  expect_end(ended, 0);
+  EXPECT_EQ(ended.output, "100 together\n100 together\n");
+}
+
+TEST(Buffers, AreTheProgramsAndRegisteredOnce) {
+  const Ended ended = run(2, "memory_is_the_programs", kFakeGpu);
+  expect_end(ended, 0);
+  EXPECT_EQ(ended.output, "once\nonce\n");
+}
+
 TEST(Interrupt, NeverComesBetweenTheCheckAndTheCall) {
   const Ended ended = run(1, "aborts_race_with_calls", kFakeGpu);
   expect_end(ended, 0);

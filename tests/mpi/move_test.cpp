@@ -1,10 +1,13 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "backends/backend.h"
+#include "device_backend.h"
 #include "plain_data.h"
 
 namespace understudy::tests {
@@ -259,6 +262,83 @@ TEST(SendAndReceive, LargeMessagesBothWaysAroundTheRing) {
   backend().wait(std::move(sending));
   backend().wait(std::move(receiving));
   EXPECT_TRUE(received.holds(numbers_of(left, rank, kCount)));
+}
+
+/// Tells a backend of devices what will be started, as each rank does.
+void prepare(std::vector<Call> calls) {
+  for (Call& call : calls) {
+    call.memory = et_schema::DeviceType::kCuda;
+  }
+  backend().prepare(calls);
+}
+
+// Both ways around a ring, sends first: on one connection in turn, each rank would wait for ever.
+TEST(SendAndReceive, ABatchGoesTogether) {
+  const int ranks = backend().world_size();
+  if (ranks == 1) {
+    GTEST_SKIP() << "needs two ranks";
+  }
+  const int rank = backend().rank();
+  const int right = (rank + 1) % ranks;
+  const int left = (rank + ranks - 1) % ranks;
+  constexpr std::int64_t kCount = 300007;
+  Data to_right(DType::kFloat32, numbers_of(rank, 1, kCount));
+  Data to_left(DType::kFloat32, numbers_of(rank, 2, kCount));
+  Data from_left(DType::kFloat32, zeros(kCount));
+  Data from_right(DType::kFloat32, zeros(kCount));
+  std::array<Call, 4> calls = {make_call(CommKind::kSend, right), make_call(CommKind::kSend, left),
+                               make_call(CommKind::kRecv, left), make_call(CommKind::kRecv, right)};
+  calls[0].inputs = {to_right.buffer()};
+  calls[1].inputs = {to_left.buffer()};
+  calls[2].outputs = {from_left.buffer()};
+  calls[3].outputs = {from_right.buffer()};
+  std::vector<const Call*> batch;
+  for (Call& call : calls) {
+    call.path = backends::MessagePath::kBatch;
+    batch.push_back(&call);
+  }
+  static_cast<void>(nccl_log());
+  for (auto& work : backend().start_batch(batch)) {
+    backend().wait(std::move(work));
+  }
+  EXPECT_TRUE(from_left.holds(numbers_of(left, 1, kCount)));
+  EXPECT_TRUE(from_right.holds(numbers_of(right, 2, kCount)));
+  if (const std::string log = nccl_log(); !log.empty()) {
+    EXPECT_EQ(log, fmt::format("{} of {}: send {} send {} recv {} recv {}\n", rank, ranks, right,
+                               left, left, right));
+  }
+}
+
+TEST(SendAndReceive, SingleOnesOfAPairShareItsCommunicator) {
+  if (backend().world_size() == 1) {
+    GTEST_SKIP() << "needs two ranks";
+  }
+  const int rank = backend().rank();
+  std::vector<Call> calls;
+  Data there(DType::kFloat32, numbers_of(0, 1, 5));
+  Data back(DType::kFloat32, zeros(5));
+  if (rank < 2) {
+    for (const CommKind kind : {CommKind::kSend, CommKind::kRecv}) {
+      calls.push_back(make_call(kind, 1 - rank));
+      calls.back().path = backends::MessagePath::kPair;
+    }
+    calls[0].inputs = {rank == 0 ? there.buffer() : back.buffer()};
+    calls[1].outputs = {back.buffer()};
+    if (rank == 1) {
+      std::swap(calls[0], calls[1]);
+    }
+  }
+  static_cast<void>(nccl_log());
+  prepare(calls);
+  for (const Call& call : calls) {
+    backend().run(call);
+  }
+  EXPECT_TRUE(back.holds(rank < 2 ? numbers_of(0, 1, 5) : zeros(5)));
+  if (const std::string log = nccl_log(); !log.empty()) {
+    const char* const used =
+        rank == 0 ? "0 of 2: send 1\n0 of 2: recv 1\n" : "1 of 2: recv 0\n1 of 2: send 0\n";
+    EXPECT_EQ(log, fmt::format("init {} of 2 beside 0\n{}", rank, used));
+  }
 }
 
 TEST(SendAndReceive, TagsTellMessagesApart) {

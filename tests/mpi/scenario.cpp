@@ -1,12 +1,16 @@
 // Runs one way for a job to fail, named on the command line; failure_test.cpp checks how it ends.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -114,6 +118,60 @@ void two_groups_stand_still(Backend& backend) {
   constexpr double kAbortS = 5;
   std::fputs(stood.count() < kShortLimitS + kAbortS ? "both ended\n" : "too late\n", stderr);
   backend.wait(std::move(work));
+}
+
+/// Whoever has the tensors also has the memory beside them, and NCCL knows what it works on once.
+void memory_is_the_programs(Backend& host) {
+  std::vector<std::size_t> allocated;
+  const auto device = backends::connect_devices(
+      host, {.stream = {},
+             .allocate =
+                 [&allocated](std::size_t bytes) {
+                   allocated.push_back(bytes);
+                   return std::shared_ptr<std::byte[]>(new std::byte[bytes]);
+                 },
+             .registers_buffers = true});
+  std::vector<float> data(8);
+  Call gather = all_reduce(data);
+  gather.kind = CommKind::kAllGather;
+  gather.memory = et_schema::DeviceType::kCuda;
+  gather.inputs[0].count = 4;
+  gather.outputs = {{data.data(), 4, DType::kFloat32}, {data.data() + 4, 4, DType::kFloat32}};
+  device->prepare({&gather, 1});
+  static_cast<void>(nccl_log());
+  device->run(gather);
+  device->run(gather);
+  const std::string log = nccl_log();
+  std::fputs(log.starts_with("register 16\nregister 16\n") &&
+                     log.find("register", 24) == std::string::npos && allocated.size() == 1
+                 ? "once\n"
+                 : log.c_str(),
+             stderr);
+}
+
+/// As in a large job's pipelines: each pair is one communicator more.
+void many_pairs_connect(Backend& host) {
+  constexpr int kPairs = 100;
+  constexpr int kMany = 16;
+  const auto device = backends::connect_devices(host, {});
+  std::vector<Call> calls(kPairs);
+  for (int pair = 0; pair < kPairs; ++pair) {
+    Call& call = calls[static_cast<std::size_t>(pair)];
+    call.kind = CommKind::kSend;
+    call.root_or_peer = 1 - host.rank();
+    call.group = device->make_group("stage " + std::to_string(pair), {});
+    call.path = backends::MessagePath::kPair;
+    call.memory = et_schema::DeviceType::kCuda;
+  }
+  device->prepare(calls);
+  const std::string log = nccl_log();
+  int begun = 0;
+  int most = 0;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line); ++begun) {
+    most = std::max(most, std::stoi(line.substr(line.rfind(' ') + 1)));
+  }
+  std::fputs((std::to_string(begun) + (most > kMany ? " together\n" : " apart\n")).c_str(), stderr);
 }
 
 /// One thread gives up while another one issues, at any moment, a thousand times.
@@ -279,6 +337,8 @@ const std::map<std::string, Scenario>& scenarios() {
       {"nccl_last_rank_does_not_receive", {kShortLimitS, last_rank_does_not_receive}},
       {"nccl_two_groups_stand_still", {kShortLimitS, two_groups_stand_still}},
       {"aborts_race_with_calls", {60, aborts_race_with_calls}},
+      {"many_pairs_connect", {60, many_pairs_connect}},
+      {"memory_is_the_programs", {60, memory_is_the_programs}},
       {"last_rank_aborts", {60, last_rank_aborts}},
       {"last_rank_aborts_under_way", {60, last_rank_aborts_under_way}},
       {"last_rank_throws_past_the_backend", {60, last_rank_throws_past_the_backend}}};

@@ -25,6 +25,14 @@ using et_schema::ReduceOp;
 
 using GroupId = std::uint32_t;
 
+/// What a send or receive shares a connection with, where that decides on the order: as
+/// ProcessGroupNCCL does it. Host memory needs to know of none.
+enum class MessagePath : std::uint8_t {
+  kDirection,  ///< with those from this rank to that: both may send before they receive
+  kPair,       ///< with those between the two
+  kBatch       ///< with the group's collectives; what one batch holds goes together
+};
+
 /// One communication as a backend runs it. All buffers of a call have one dtype. With n ranks in
 /// the group, inputs and outputs by kind:
 /// - all_reduce, broadcast, reduce: outputs[i] of the same size as inputs[i], mostly the same
@@ -51,9 +59,10 @@ struct Call {
   double factor = 1;  ///< of a sum of floating-point numbers: et_schema::Reduction::factor
   std::vector<Buffer> inputs;
   std::vector<Buffer> outputs;
-  std::vector<std::int64_t> in_splits;   ///< elements
-  std::vector<std::int64_t> out_splits;  ///< elements
-  int tag = 0;                           ///< of send and recv
+  std::vector<std::int64_t> in_splits;         ///< elements
+  std::vector<std::int64_t> out_splits;        ///< elements
+  int tag = 0;                                 ///< of send and recv
+  MessagePath path = MessagePath::kDirection;  ///< of send and recv
   /// Where all of its buffers lie: on the host, or on the device of this rank (kCuda).
   et_schema::DeviceType memory = et_schema::DeviceType::kCpu;
 };
@@ -100,6 +109,15 @@ class Communicator {
   /// Starts a call; its buffers must live until wait() returned. In a device's memory it runs
   /// behind what its stream holds so far, and wait() makes that stream wait, not the host.
   [[nodiscard]] virtual std::unique_ptr<Work> start(const Call& call) = 0;
+  /// Starts sends and receives that wait for each other in any order; their paths are kBatch.
+  [[nodiscard]] virtual std::vector<std::unique_ptr<Work>> start_batch(
+      std::span<const Call* const> calls) {
+    std::vector<std::unique_ptr<Work>> works;
+    for (const Call* const call : calls) {
+      works.push_back(start(*call));
+    }
+    return works;
+  }
   virtual Ended wait(std::unique_ptr<Work> work) = 0;
   /// start() and wait() in one, without the cost of handing the call to another thread.
   virtual void run(const Call& call) { wait(start(call)); }

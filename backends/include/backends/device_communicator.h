@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,11 @@ struct DeviceOptions {
   /// default stream.
   std::function<void*()> stream = {};
   double time_limit_s = 300;
+  /// Memory of the device that calls need beside their tensors; it is freed when no call uses it
+  /// any more. None: the driver's.
+  std::function<std::shared_ptr<void>(std::size_t bytes)> allocate = {};
+  /// Tells NCCL of each buffer when it is used first, which can then go without copies of its own.
+  bool registers_buffers = false;
 };
 
 /// Moves tensors between the devices of a job's ranks without a detour through their hosts. Calls

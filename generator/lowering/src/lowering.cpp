@@ -231,6 +231,8 @@ class Lowering {
     info.out_splits = call.out_splits;
     info.seq = call.seq;
     info.is_async = call.is_async;
+    info.in_batch = call.in_batch;
+    info.joins_batch = call.joins_batch;
     LifetimeCursor reads(flow_.reads[index]);
     if (call.kind == CommKind::kWait) {
       info.names_group = !call.pg_name.empty();

@@ -82,6 +82,24 @@ void fill_equal_splits(std::vector<std::int64_t>& splits, const std::vector<Buff
   }
 }
 
+bool is_in_batch(const et_schema::CommInfo& info) {
+  return et_schema::is_message(info.kind) && info.in_batch.value_or(false);
+}
+
+/// Whether the next communication of its thread is in the same batch.
+bool is_continued(const Program& program, const Instruction& instruction) {
+  const std::vector<Instruction>& all = program.instructions;
+  const bool is_of_body = all.empty() || &instruction < &all.front() || &instruction > &all.back();
+  if (is_of_body || !is_in_batch(*instruction.comm)) {
+    return false;
+  }
+  const auto next = std::find_if(
+      all.begin() + (&instruction - all.data()) + 1, all.end(),
+      [&](const Instruction& other) { return other.comm && other.thread == instruction.thread; });
+  return next != all.end() && is_in_batch(*next->comm) && next->comm->joins_batch &&
+         next->comm->group == instruction.comm->group;
+}
+
 }  // namespace
 
 BoundComm bind_comm(const Program& program, const Instruction& instruction,
@@ -105,6 +123,12 @@ BoundComm bind_comm(const Program& program, const Instruction& instruction,
   call.kind = info.kind;
   call.group = group.id;
   call.root_or_peer = static_cast<int>(info.root_or_peer);
+  if (is_in_batch(info)) {
+    call.path = backends::MessagePath::kBatch;
+  } else if (info.in_batch) {
+    call.path = backends::MessagePath::kPair;
+  }
+  bound.batch_goes_on = is_continued(program, instruction);
   const et_schema::Reduction reduction = reduction_of(instruction);
   call.op = reduction.op;
   call.factor = reduction.factor;

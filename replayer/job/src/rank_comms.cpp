@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "et_schema/support/error.h"
@@ -32,11 +33,7 @@ bool wants_nccl(const et_schema::Bench& bench, backends::Backend& backend,
     }
     return is_asked;
   }
-  if (is_asked && is_shared) {
-    refuse_nccl("one rank a GPU", "ranks that share one",
-                "Use --comms host, or as many GPUs as ranks.");
-  }
-  return options.comms != CommsPath::kHost && !is_shared;
+  return is_asked || (!options.comms && !is_shared);
 }
 
 }  // namespace
@@ -51,7 +48,12 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
   if (device.is_cuda() && !is_apart) {
     const bool is_shared = do_ranks_share_gpus(backend, device);
     if (wants_nccl(bench, backend, options, is_shared)) {
+      if (is_shared) {
+        // NCCL refuses two ranks on one GPU of a host; those of two hosts it lets pass.
+        setenv("NCCL_HOSTID", fmt::format("understudy-rank-{}", backend.rank()).c_str(), 1);
+      }
       connect(backend, options, device);
+      path_ += is_shared ? " (ranks share a GPU: times are not comparable)" : "";
       return;
     }
     path_ = is_shared && !options.comms ? "host (ranks share a GPU)" : "host";
@@ -65,9 +67,10 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
 void RankComms::connect(backends::Backend& backend, const ReplayOptions& options,
                         c10::Device device) {
   devices_ = backends::connect_devices(
-      backend,
-      {.stream = [device] { return native_stream(device); },
-       .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s)});
+      backend, {.stream = [device] { return native_stream(device); },
+                .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s),
+                .allocate = [device](std::size_t bytes) { return allocator_block(device, bytes); },
+                .registers_buffers = options.registers_buffers});
   used_ = devices_.get();
   path_ = devices_->name();
 }

@@ -22,8 +22,8 @@ class RankComms {
 
   [[nodiscard]] backends::Communicator& communicator() { return *used_; }
   void set_time_limit(double seconds);
-  /// The path for the report: "nccl", "host", "host (ranks share a GPU)", "local" (a single rank,
-  /// within the memory of its device); empty on a CPU.
+  /// The path for the report: "nccl", "host", "local" (a single rank, within the memory of its
+  /// device); empty on a CPU. In parentheses what ranks that share a GPU make of it.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// The communicator that moves tensors from GPU to GPU; null if there is none.
   [[nodiscard]] const backends::DeviceCommunicator* devices() const { return devices_.get(); }

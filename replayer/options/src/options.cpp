@@ -121,6 +121,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   if (options.comms) {
     settings["comms"] = to_string(*options.comms);
   }
+  if (options.registers_buffers) {
+    settings["register_buffers"] = "on";
+  }
   if (options.streams) {
     settings["streams"] = to_string(*options.streams);
   }

@@ -226,7 +226,7 @@ void Machine::start(BoundProgram& program, BoundComm& comm) {
     return;
   }
   if (is_message || !takes_turns) {
-    comm.open.work = communicator_.start(comm.call);
+    begin(comm);
   }
   if (takes_turns) {
     comm.is_due = true;
@@ -235,6 +235,29 @@ void Machine::start(BoundProgram& program, BoundComm& comm) {
   if (comm.blocking) {
     join(comm);
   }
+}
+
+void Machine::begin(BoundComm& comm) {
+  if (comm.call.path != backends::MessagePath::kBatch) {
+    comm.open.work = communicator_.start(comm.call);
+    return;
+  }
+  batch_.push_back(&comm);
+  if (!comm.batch_goes_on) {
+    begin_batch();
+  }
+}
+
+void Machine::begin_batch() {
+  std::vector<const backends::Call*> calls;
+  for (const BoundComm* const comm : batch_) {
+    calls.push_back(&comm->call);
+  }
+  std::vector<std::unique_ptr<backends::Work>> works = communicator_.start_batch(calls);
+  for (std::size_t i = 0; i < batch_.size(); ++i) {
+    batch_[i]->open.work = std::move(works[i]);
+  }
+  batch_.clear();
 }
 
 void Machine::take_turns(BoundProgram& program, BoundComm& here) {
@@ -262,6 +285,9 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
 }
 
 void Machine::join(BoundComm& comm) {
+  if (std::ranges::find(batch_, &comm) != batch_.end()) {
+    begin_batch();  // something needs it sooner than the original's batch ended
+  }
   if (comm.open.work != nullptr) {
     comm.ended = communicator_.wait(std::move(comm.open.work));
     complete(comm.open);

@@ -58,12 +58,15 @@ enum DType {
 
 }  // namespace
 
+static std::atomic<int> in_progress = 0;  ///< communicators of the process
+
 struct ncclComm {
   std::shared_ptr<Wires> wires;
   int size;
   int rank;
   bool blocks = true;
   std::vector<double> factors = {};  ///< of premultiplied sums, whose numbers follow kAvg's
+  std::set<void*> registered = {};
   int splits = 0;
   bool is_used = false;  ///< some call has been launched
   std::atomic<bool> is_in_progress = false;
@@ -79,8 +82,10 @@ struct ncclComm {
       background.join();
     }
     is_in_progress = true;
+    ++in_progress;
     background = std::thread([this, work = std::move(work)] {
       work();
+      --in_progress;
       is_in_progress = false;
     });
     return kInProgress;
@@ -396,7 +401,8 @@ int ncclCommInitRankConfig(ncclComm** comm, int size, UniqueId id, int rank, con
       config->version != 21400) {
     return kInvalidArgument;
   }
-  log("init " + std::to_string(rank) + " of " + std::to_string(size));
+  log("init " + std::to_string(rank) + " of " + std::to_string(size) + " beside " +
+      std::to_string(in_progress.load()));
   *comm = born(id.bytes, size, rank, config->blocking != 0);
   return (*comm)->connect();
 }
@@ -429,6 +435,17 @@ int ncclCommSplit(ncclComm* comm, int color, int key, ncclComm** made, const Con
                  size, rank, comm->blocks);
     static_cast<void>((*made)->connect());
   });
+}
+int ncclCommRegister(ncclComm* comm, void* data, std::size_t bytes, void** handle) {
+  must_live(comm);
+  log("register " + std::to_string(bytes));
+  comm->registered.insert(data);
+  *handle = data;
+  return kSuccess;
+}
+int ncclCommDeregister(ncclComm* comm, void* handle) {
+  must_live(comm);
+  return comm->registered.erase(handle) == 1 ? kSuccess : kInvalidArgument;
 }
 int ncclCommFinalize(ncclComm* comm) {
   must_live(comm);

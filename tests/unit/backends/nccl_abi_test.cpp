@@ -40,6 +40,9 @@ static_assert(std::is_same_v<decltype(&ncclCommInitRankConfig),
 static_assert(std::is_same_v<decltype(&ncclCommSplit),
                              ncclResult_t (*)(ncclComm_t, int, int, ncclComm_t*, ncclConfig_t*)>);
 static_assert(NCCL_SPLIT_NOCOLOR == -1);
+static_assert(std::is_same_v<decltype(&ncclCommRegister),
+                             ncclResult_t (*)(ncclComm_t, void*, std::size_t, void**)>);
+static_assert(std::is_same_v<decltype(&ncclCommDeregister), ncclResult_t (*)(ncclComm_t, void*)>);
 static_assert(offsetof(ncclConfig_t, size) == offsetof(NcclConfig, size) &&
               offsetof(ncclConfig_t, magic) == offsetof(NcclConfig, magic) &&
               offsetof(ncclConfig_t, version) == offsetof(NcclConfig, version) &&

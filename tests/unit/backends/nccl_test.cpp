@@ -76,16 +76,31 @@ TEST(Lanes, MessagesHaveOneForEachDirection) {
   EXPECT_EQ(lane_of(call_of(CommKind::kRecv, 4, 2), 1), (LaneKey{4, 2, 1}));
 }
 
+TEST(Lanes, MessagesOfAPairShareOneWhereThatIsRecorded) {
+  Call call = call_of(CommKind::kSend, 4, 2);
+  call.path = MessagePath::kPair;
+  EXPECT_EQ(lane_of(call, 1), (LaneKey{4, 1, 2, true}));
+  call.kind = CommKind::kRecv;
+  EXPECT_EQ(lane_of(call, 1), (LaneKey{4, 1, 2, true}));
+  EXPECT_EQ(lane_of(call, 3), (LaneKey{4, 2, 3, true}));
+}
+
+TEST(Lanes, BatchesAreOnTheGroups) {
+  Call call = call_of(CommKind::kRecv, 4, 2);
+  call.path = MessagePath::kBatch;
+  EXPECT_EQ(lane_of(call, 1), (LaneKey{.group = 4}));
+}
+
 TEST(Lanes, AsRanksTellEachOther) {
   const std::set<LaneKey> first = {{.group = 0}, {3, 0, 1}};
   const std::set<LaneKey> second = {{.group = 0}, {3, 1, 0}};
-  EXPECT_EQ(to_text(first), "0 -1 -1\n3 0 1\n");
+  EXPECT_EQ(to_text(first), "0 -1 -1 0\n3 0 1 0\n");
   const std::vector<std::string> texts = {to_text(first), "", to_text(second)};
   EXPECT_EQ(parse_lanes(texts), (std::set<LaneKey>{{.group = 0}, {3, 0, 1}, {3, 1, 0}}));
 }
 
 TEST(Lanes, TextThatIsNoneIsRefused) {
-  for (const char* const text : {"0 -1\n", "0 -1 -1 2\n", "a b c\n", "\n"}) {
+  for (const char* const text : {"0 -1 -1\n", "0 -1 -1 0 2\n", "0 -1 -1 2\n", "a b c\n", "\n"}) {
     try {
       static_cast<void>(parse_lanes(std::vector<std::string>{text}));
       ADD_FAILURE() << text;
@@ -95,7 +110,7 @@ TEST(Lanes, TextThatIsNoneIsRefused) {
                 et_schema::to_text(et_schema::run_failed(
                     "ranks do not understand each other",
                     {.field = "lanes",
-                     .expected = "a group, a source and a target in each line",
+                     .expected = "a group, two ranks, and whether both send, in each line",
                      .got = line,
                      .hint = "Start the same version of replay on all ranks."})));
     }

@@ -204,6 +204,8 @@ class RandomBench {
         other.why = instruction.comm->why;
         other.names_group = instruction.comm->names_group;
         other.is_p2p = instruction.comm->is_p2p;
+        other.in_batch = instruction.comm->in_batch;
+        other.joins_batch = instruction.comm->joins_batch;
         instruction.comm = other;
       }
       make_personal(instruction.body);
@@ -388,6 +390,10 @@ class RandomBench {
     if (coin()) {
       comm.is_p2p = coin();
     }
+    if (coin()) {
+      comm.in_batch = coin();
+    }
+    comm.joins_batch = coin();
     return comm;
   }
 

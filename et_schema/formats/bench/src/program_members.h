@@ -62,6 +62,8 @@ void line_members(auto& line, SameAs<CommInfo> auto& comm) {
   line.if_any("why", comm.why);
   line.if_any("names_group", comm.names_group);
   line.if_any("is_p2p", comm.is_p2p);
+  line.if_any("in_batch", comm.in_batch);
+  line.if_any("joins_batch", comm.joins_batch);
   if (line.is_full()) {
     line("group", comm.group);
     line("root_or_peer", comm.root_or_peer);

@@ -153,6 +153,9 @@ CommCall read_recorded(const Trace& trace, const Node& node, const RecordedGroup
   if (call.kind == CommKind::kWait) {
     add_waited_tensor(call, trace, node);
   } else {
+    if (is_message(call.kind) && call.is_p2p) {
+      call.in_batch = false;  // since batches have numbers of their own; see find_batches()
+    }
     call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
   }
   if (traits(call.kind).reduces) {
@@ -200,6 +203,55 @@ void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
   }
 }
 
+/// The messages of a thread that were issued as one follow each other with one number, and
+/// ProcessGroupNCCL shows their end by a label. Of a batch of one only the label tells; up to torch
+/// 2.4 single messages share numbers too, and nothing else does.
+class Batches {
+ public:
+  void add(CommCall& call) {
+    if (!is_message(call.kind) || !call.seq) {
+      messages_.clear();
+      return;
+    }
+    if (!messages_.empty() &&
+        (messages_.back()->seq != call.seq || messages_.back()->pg_name != call.pg_name)) {
+      messages_.clear();
+    }
+    messages_.push_back(&call);
+    if (messages_.size() > 1 && call.in_batch) {
+      mark();
+    }
+  }
+  void end() {
+    mark();
+    messages_.clear();
+  }
+
+ private:
+  void mark() const {
+    for (CommCall* const message : messages_) {
+      message->in_batch = true;
+      message->joins_batch = message != messages_.front();
+    }
+  }
+
+  std::vector<CommCall*> messages_;
+};
+
+void find_batches(const Trace& trace, std::map<NodeIndex, CommCall>& calls) {
+  std::map<std::uint64_t, Batches> by_thread;
+  auto call = calls.begin();
+  for (std::size_t i = 0; i < trace.nodes.size() && !calls.empty(); ++i) {
+    const Node& node = trace.nodes[i];
+    if (call != calls.end() && call->first == i) {
+      by_thread[node.tid].add(call->second);
+      ++call;
+    } else if (node.name == "nccl:coalesced") {
+      by_thread[node.tid].end();
+    }
+  }
+}
+
 }  // namespace
 
 std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
@@ -219,6 +271,7 @@ std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
     }
     check_splits(trace, node, calls.rbegin()->second);
   }
+  find_batches(trace, calls);
   return calls;
 }
 

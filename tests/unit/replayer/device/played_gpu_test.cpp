@@ -7,6 +7,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -535,6 +536,108 @@ TEST(PlayedGpu, ACallOnAStreamOfItsOwnHasOneUnlessTheUserAsksForOne) {
   options.streams = Streams::kOne;
   EXPECT_EQ(replay_rank(bench, 0, *backend, options).report.waits,
             (et_schema::WaitUse{.joins_recorded = 1}));
+}
+
+/// Which stream waits for which, as lines "7 after 3 -> 24 before 0": where 3 kernels or copies of
+/// the one are done, and before the next of the other, which is its first. Streams have the
+/// recorded numbers, in the order in which they are seen.
+std::vector<std::string> event_graph(const std::vector<played_cuda::Issued>& issues,
+                                     std::vector<int> numbers) {
+  using Kind = played_cuda::Issued::Kind;
+  std::map<const void*, std::pair<int, int>> streams;  // number, and kernels so far
+  std::map<const void*, std::string> records;
+  std::vector<std::string> edges;
+  for (const played_cuda::Issued& issued : issues) {
+    const auto [stream, is_new] = streams.try_emplace(issued.stream, 0, 0);
+    if (is_new) {
+      stream->second.first = numbers.empty() ? -1 : numbers.front();
+      numbers.erase(numbers.begin(), numbers.empty() ? numbers.end() : numbers.begin() + 1);
+    }
+    auto& [number, kernels] = stream->second;
+    if (issued.kind == Kind::kWork) {
+      ++kernels;
+    } else if (issued.kind == Kind::kRecord) {
+      records[issued.event] = fmt::format("{} after {}", number, kernels);
+    } else {
+      edges.push_back(fmt::format("{} -> {} before {}", records[issued.event], number, kernels));
+    }
+  }
+  return edges;
+}
+
+// Two layers whose weights are gathered on a stream of their own, the second ahead of its use,
+// and whose gradient is scattered on another one beside the backward pass.
+TEST(PlayedGpu, AStepOfShardedDataParallelHasTheEventsOfItsProfile) {
+  constexpr std::int64_t kCompute = 7;
+  constexpr std::int64_t kGather = 20;
+  constexpr std::int64_t kScatter = 24;
+  ProgramBuilder builder;
+  const auto tensor = [&] { return builder.intermediate(DType::kFloat32, {4}); };
+  const auto communicate = [&](et_schema::CommKind kind, SlotId from, SlotId to, std::int64_t seq,
+                               std::int64_t stream, std::int64_t start_ns) {
+    et_schema::Instruction& call = builder.add_collective(kind, {ref(from)}, {ref(to)});
+    call.comm->seq = seq;
+    call.comm->why = et_schema::kOwnStream;
+    call.timing = et_schema::Timing{.start_ns = start_ns, .stream = stream};
+  };
+  const auto wait_for = [&](std::int64_t seq, std::int64_t start_ns) {
+    et_schema::Instruction wait;
+    wait.kind = et_schema::InstructionKind::kWait;
+    wait.name = "wait";
+    wait.comm.emplace().kind = et_schema::CommKind::kWait;
+    wait.comm->seq = seq;
+    wait.timing = et_schema::Timing{.start_ns = start_ns, .stream = kCompute};
+    builder.add(std::move(wait));
+  };
+  const auto compute = [&](const char* schema, const std::vector<SlotId>& from, SlotId to,
+                           std::int64_t start_ns) {
+    std::vector<et_schema::Argument> arguments;
+    for (const SlotId slot : from) {
+      arguments.push_back(ref(slot));
+    }
+    builder.add_op(schema, std::move(arguments), {ref(to)}).timing =
+        et_schema::Timing{.start_ns = start_ns, .stream = kCompute};
+  };
+  const SlotId first_shard = builder.external(DType::kFloat32, {4}, constant(1));
+  const SlotId second_shard = builder.external(DType::kFloat32, {4}, constant(1));
+  const SlotId first = tensor();
+  const SlotId second = tensor();
+  const SlotId hidden = tensor();
+  const SlotId out = tensor();
+  const SlotId gradient = tensor();
+  const SlotId scattered = tensor();
+  communicate(et_schema::CommKind::kAllGatherBase, first_shard, first, 1, kGather, 10);
+  communicate(et_schema::CommKind::kAllGatherBase, second_shard, second, 2, kGather, 15);
+  wait_for(1, 20);
+  compute(kRelu, {first}, hidden, 30);
+  wait_for(2, 40);
+  compute(kMul, {hidden, second}, out, 50);
+  compute(kMul, {out, hidden}, gradient, 60);
+  communicate(et_schema::CommKind::kReduceScatterBase, gradient, scattered, 3, kScatter, 70);
+  compute(kRelu, {out}, tensor(), 80);
+  wait_for(3, 90);
+  compute(kMul, {scattered, first_shard}, tensor(), 100);
+  builder.program().profile.emplace().stream_waits = {{20, kCompute, kGather, 12},
+                                                      {40, kCompute, kGather, 17},
+                                                      {65, kScatter, kCompute, 62},
+                                                      {90, kCompute, kScatter, 72}};
+  const et_schema::Bench bench = bench_of(builder.program());
+  ReplayOptions options = gpu_options(1);
+  std::vector<played_cuda::Issued> issues;
+  options.monitor.progress = [&issues](const PhaseProgress& progress) {
+    const bool begins = progress.phase == Phase::kIterations && progress.done == 0;
+    played_cuda::keep_issues(begins ? &issues : nullptr);
+  };
+  const auto backend = backends::make_single_backend({});
+  const RankRun run = replay_rank(bench, 0, *backend, options);
+  played_cuda::keep_issues(nullptr);
+  EXPECT_EQ(run.report.waits, (et_schema::WaitUse{.joins_recorded = 3, .streams_recorded = 4}));
+  // Beside those of the profile all streams meet before and behind the step.
+  EXPECT_EQ(event_graph(issues, {kCompute, kGather, kScatter}),
+            (std::vector<std::string>{"7 after 0 -> 20 before 0", "7 after 0 -> 24 before 0",  //
+                                      "20 after 1 -> 7 before 0", "20 after 2 -> 7 before 1",
+                                      "7 after 3 -> 24 before 0", "24 after 1 -> 7 before 4",  //
+                                      "20 after 2 -> 7 before 5", "24 after 1 -> 7 before 5"}));
 }
 
 constexpr int kIterations = 40;

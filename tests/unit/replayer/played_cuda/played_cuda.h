@@ -62,6 +62,16 @@ struct Waits {
 /// them; others take what a kernel takes. The status.
 [[nodiscard]] int launch_of_module(const char* kernel, void** arguments, void* stream);
 
+/// What was issued to a stream: a kernel, copy or fill; a record of an event; a wait for one.
+struct Issued {
+  enum class Kind { kWork, kRecord, kWait };
+  Kind kind = Kind::kWork;
+  const void* stream = nullptr;
+  const void* event = nullptr;
+};
+/// From now on it goes there, in order; null: nowhere.
+void keep_issues(std::vector<Issued>* issues);
+
 /// A launch by cuLaunchKernelEx, as the driver was asked for it.
 struct KernelLaunch {
   std::string function;

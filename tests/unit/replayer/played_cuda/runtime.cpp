@@ -67,6 +67,7 @@ struct Gpu {
   unsigned long long energy_mj = 0;
   std::int64_t energy_step = 0;  ///< of the clock, at which it was counted
   int old_driver = 0;            ///< its version; 0: it is none
+  std::vector<played_cuda::Issued>* issues = nullptr;
   bool fails_next = false;
   bool has_failed = false;
 };
@@ -151,9 +152,17 @@ void count_move() {
   ++gpu().moves;
 }
 
+/// With the lock held.
+void keep(played_cuda::Issued::Kind kind, const void* stream, const void* event = nullptr) {
+  if (gpu().issues != nullptr) {
+    gpu().issues->push_back({kind, stream, event});
+  }
+}
+
 void issue(cudaStream_t stream, double ns) {
   Gpu& it = gpu();
   const std::scoped_lock lock(it.mutex);
+  keep(played_cuda::Issued::Kind::kWork, stream);
   Clock::time_point& end = it.streams[stream];
   const auto nanoseconds = [](double count) { return Nanoseconds(static_cast<long>(count)); };
   end = std::max(end, now() + nanoseconds(kLatencyNs)) + nanoseconds(ns);
@@ -255,6 +264,11 @@ void set_memory(std::size_t bytes) {
 std::uint64_t launches() {
   const std::scoped_lock lock(gpu().mutex);
   return gpu().launches;
+}
+
+void keep_issues(std::vector<Issued>* issues) {
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().issues = issues;
 }
 
 Waits waits() {
@@ -449,6 +463,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const std::scoped_lock lock(gpu().mutex);
+  keep(played_cuda::Issued::Kind::kWait, stream, event);
   Clock::time_point& end = gpu().streams[stream];
   end = std::max(end, event_of(event)->time);
   return cudaSuccess;
@@ -483,6 +498,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   }
   event_of(event)->time = std::max(now(), end_of(stream));
   event_of(event)->is_recorded = true;
+  const std::scoped_lock lock(gpu().mutex);
+  keep(played_cuda::Issued::Kind::kRecord, stream, event);
   return cudaSuccess;
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {

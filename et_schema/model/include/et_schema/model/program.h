@@ -133,6 +133,9 @@ struct CommInfo {
   std::string why = {};
   bool names_group = false;         ///< of a wait: `group` is recorded; else it may be any
   std::optional<bool> is_p2p = {};  ///< of a wait, where recorded: whether for a send or receive
+  /// Of a send or receive, where recorded: whether it was issued in a batch (batch_isend_irecv).
+  std::optional<bool> in_batch = {};
+  bool joins_batch = false;  ///< it is in the batch of the one before it on its thread
   bool operator==(const CommInfo&) const = default;
 };
 

@@ -101,6 +101,7 @@ struct BoundComm {
   bool blocking = false;                            ///< its start step completes it; it has no join
   JoinedBy joined_by = JoinedBy::kEnd;              ///< unless it is blocking
   std::optional<et_schema::Timing> joined_at = {};  ///< of the wait that joins it, if recorded
+  bool batch_goes_on = false;                       ///< it starts with the next one that starts
   bool kept_apart = false;  ///< a send that uses a copy, which is joined at the program's end
   /// Position in et_schema::CommOrder's turns; none: it runs when it starts.
   std::optional<std::uint32_t> turn;

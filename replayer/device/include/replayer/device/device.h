@@ -63,6 +63,8 @@ bool hold_stream(c10::Device device, double ms);
 /// tensors counts in none of their figures. Empty if none is left, and for devices other than
 /// CUDA's.
 [[nodiscard]] c10::Storage device_block(c10::Device device, std::size_t bytes);
+/// The same from the device's caching allocator. Throws as that does.
+[[nodiscard]] std::shared_ptr<void> allocator_block(c10::Device device, std::size_t bytes);
 
 /// Copies bytes within the device's memory, on its current stream. `device` is one of CUDA's.
 void copy_on_device(c10::Device device, void* to, const void* from, std::size_t bytes);

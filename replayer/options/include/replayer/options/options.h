@@ -99,8 +99,9 @@ struct ReplayOptions {
   std::uint64_t seed = 0;
   Only only = Only::kAll;
   std::optional<Place> place;  ///< of tensors recorded on the CPU; none: see choose_place()
-  /// None: NCCL, but where ranks share a GPU, which it refuses, through the host.
+  /// None: NCCL, but where ranks share a GPU, which it is not made for, through the host.
   std::optional<CommsPath> comms;
+  bool registers_buffers = false;  ///< with NCCL, where they are used first
   /// None: recorded where communications had streams of their own, else one.
   std::optional<Streams> streams;
   Pace pace;

@@ -95,6 +95,9 @@ class Machine {
   void make_alias(const BoundProgram& program, const Step& step);
   void prepare(BoundComm& comm);
   void start(BoundProgram& program, BoundComm& comm);
+  /// Starts what communicates, or holds it back until its batch is complete.
+  void begin(BoundComm& comm);
+  void begin_batch();
   void take_turns(BoundProgram& program, BoundComm& here);
   void join(BoundComm& comm);
   void fill_list(BoundProgram& program, const StackEntry& entry);
@@ -109,6 +112,7 @@ class Machine {
   std::vector<at::Tensor>& slots_;
   std::vector<at::Tensor>& given_;
   torch::jit::Stack stack_;
+  std::vector<BoundComm*> batch_;  ///< held back
   bool blocking_ = false;
   std::size_t next_turn_ = 0;
   const Step* current_ = nullptr;

@@ -404,6 +404,47 @@ TEST(Comms, OneNameInBothNamespacesHasItsTensorsWhereItsSchemaSays) {
   EXPECT_EQ(only_call(broadcast).outputs.at(0)->tensor_id, 5);
 }
 
+/// in_batch and joins_batch of messages: their numbers by node, and the ends of batches between.
+std::string batches_of(const std::vector<std::string>& numbers, const char* type) {
+  std::vector<std::string> nodes = roots();
+  int id = 2;
+  for (const std::string& number : numbers) {
+    if (number == "end") {
+      nodes.push_back(node({.id = ++id, .parent = 2, .name = "nccl:coalesced"}));
+      continue;
+    }
+    nodes.push_back(node(
+        {.id = ++id,
+         .parent = 2,
+         .name = "record_param_comms",
+         .inputs = {.values = fmt::format(R"([{}, {}, ["0", ""], 1, "send", [], [], 0, 1, 2])",
+                                          kTensor, number),
+                    .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[]]",
+                    .types = fmt::format(R"(["{}","{}","Tuple[String,String]","Int","String",)"
+                                         R"("GenericList[]","GenericList[]","Int","Int","Int"])",
+                                         kTensorType, type)}}));
+  }
+  std::string text;
+  for (const auto& [index, call] : communication_calls(parse(testing_texts::trace(nodes)))) {
+    text += !call.in_batch     ? "? "
+            : !*call.in_batch  ? "alone "
+            : call.joins_batch ? "next "
+                               : "first ";
+  }
+  return text;
+}
+
+TEST(Comms, MessagesOfOneNumberAreABatch) {
+  EXPECT_EQ(batches_of({"[1, true]", "[1, true]", "end", "[2, true]", "[3, true]", "end",
+                        "[4, true]", "[4, true]", "[4, true]"},
+                       "Tuple[Int,Bool]"),
+            "first next alone first first next next ");
+}
+
+TEST(Comms, WhereSingleMessagesShareNumbersOnlyTheLabelTells) {
+  EXPECT_EQ(batches_of({"1", "1", "2", "2", "end"}, "Int"), "? ? first next ");
+}
+
 TEST(Comms, GlooSplitsMakeItAnAllToAllV) {
   const Trace trace = parse(trace_of(
       {.id = 3,

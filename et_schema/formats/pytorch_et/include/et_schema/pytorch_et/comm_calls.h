@@ -20,6 +20,8 @@ struct CommCall {
   std::vector<const Tensor*> outputs;
   std::optional<std::int64_t> seq;  ///< joins a wait with its collective
   std::optional<bool> is_p2p;       ///< none: a wait that does not say
+  std::optional<bool> in_batch;     ///< of CommInfo::in_batch
+  bool joins_batch = false;         ///< of CommInfo::joins_batch
   std::string pg_name;              ///< empty: not recorded
   std::string pg_desc;
   std::int64_t rank =
