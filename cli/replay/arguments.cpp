@@ -7,7 +7,9 @@
 #include <string>
 
 #include "compile/compile.h"
+#include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
+#include "replay/sweep.h"
 
 namespace understudy::cli {
 namespace {
@@ -26,6 +28,8 @@ constexpr const char* kExamples =
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
     "  replay bench.et --op-library LIB.so        with custom operators\n"
+    "  mpirun -np 8 replay --sweep all_reduce,all_to_all --sizes 1K:1G:2\n"
+    "                                             communication alone, as nccl-tests measure it\n"
     "  replay bench.et --require-signature K.pub  refused unless K's owner signed it\n";
 
 constexpr const char* kMoreStatuses =
@@ -98,6 +102,44 @@ void add_run_options(CLI::App& app, replayer::ReplayOptions& options) {
       "less portable)");
   app.add_flag("--continue-on-error", options.continue_on_error,
                "Count an operator that fails as dropped, and continue");
+}
+
+void add_sweep_options(CLI::App& app, ReplayArguments& arguments) {
+  CLI::Option* const sweep =
+      app.add_option_function<std::vector<std::string>>(
+             "--sweep",
+             [&arguments](const std::vector<std::string>& names) {
+               arguments.sweep_names = names;
+               for (const std::string& name : names) {
+                 arguments.sweep.kinds.push_back(swept_kind(name));
+               }
+             },
+             "In place of a benchmark: measure and check these communications of all ranks, with "
+             "nccl-tests' conventions (float32, sums, in place and out of place); --warmup, "
+             "--iterations and --device apply, and --report writes nccl-tests' JSON, for calibrate")
+          ->type_name("KINDS")
+          ->delimiter(',');
+  app.add_option_function<std::string>(
+         "--sizes",
+         [&arguments](const std::string& text) { read_sweep_sizes(text, arguments.sweep); },
+         "With --sweep: least and most size and the factor between them, 1K:1G:2 (default: 32M)")
+      ->type_name("LEAST:MOST:FACTOR")
+      ->needs(sweep);
+}
+
+void check_sweep(ReplayArguments& arguments) {
+  const bool sweeps = !arguments.sweep.kinds.empty();
+  if (sweeps != arguments.input.empty()) {
+    throw sweeps
+        ? et_schema::usage_error(
+              "a sweep takes no benchmark",
+              {.field = "BENCH", .expected = "nothing with --sweep", .got = arguments.input})
+        : et_schema::usage_error(
+              "BENCH is required",
+              {.hint = "replay --help has examples; --sweep measures without a benchmark"});
+  }
+  arguments.sweep.warmup = arguments.options.warmup;
+  arguments.sweep.iterations = arguments.options.iterations.value_or(arguments.sweep.iterations);
 }
 
 void add_only_option(CLI::App& app, ReplayArguments& arguments) {
@@ -204,8 +246,9 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                                         "--memory-limit, --require-steady-clocks",
                              .more_statuses = kMoreStatuses});
   app->add_option("BENCH", arguments.input,
-                  "A bench.et, a trace (plain or gzipped), an archive or a folder of traces")
-      ->required();
+                  "A bench.et, a trace (plain or gzipped), an archive or a folder of traces; none "
+                  "with --sweep");
+  add_sweep_options(*app, arguments);
   add_run_options(*app, arguments.options);
   add_loop_options(*app, arguments.options);
   app->add_flag_callback(
@@ -243,6 +286,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   add_quiet_option(*app, arguments.quiet,
                    "no text on standard output where --report takes the result");
   parse_arguments(*app, argc, argv);
+  check_sweep(arguments);
   arguments.options.checksums = !arguments.checksums_path.empty();
   arguments.options.operator_times = !arguments.operator_times_path.empty();
   return arguments;
