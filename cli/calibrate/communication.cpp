@@ -22,7 +22,6 @@
 #include "common/stop_signals.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/machine_memory.h"
 #include "et_schema/support/output_file.h"
 #include "pages/html/from_json.h"
 #include "predictor/collectives/rows.h"
@@ -40,17 +39,7 @@ calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
   calibrator::CollectiveLimits limits;
   limits.budget_s = arguments.budget_s;
   limits.error = arguments.error;
-  // Each rank holds what goes in and what comes out; half of the memory stays free. All ranks have
-  // to take the same limit.
-  const auto mine =
-      device.is_cpu()
-          ? static_cast<std::int64_t>(et_schema::available_memory().value_or(0)) /
-                (4 * backend.world_size())
-          : static_cast<std::int64_t>(replayer::device_free_bytes(device).value_or(0)) / 4;
-  for (const std::string& text : backend.all_gather_text(std::to_string(mine))) {
-    const std::int64_t most = std::stoll(text);
-    limits.most_bytes = most > 0 ? std::min(limits.most_bytes, most) : limits.most_bytes;
-  }
+  limits.most_bytes = std::min(limits.most_bytes, calibrator::fitting_bytes(backend, device));
   return limits;
 }
 
@@ -153,7 +142,7 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   const std::vector<std::string> hosts = backend_->all_gather_text(backend_->host());
   const c10::Device device =
       replayer::open_device(arguments.device, backends::launched_local_rank());
-  open_route(device);
+  devices_ = replayer::connect_gpus(*backend_, device);
   const std::vector<CollectiveTime> times = calibrator::measure_collectives(
       *backend_, {communicator(), device}, limits_of(arguments, *backend_, device),
       [] { return StopSignals::signal() != 0; },
@@ -174,21 +163,6 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
     write_platform(arguments);
   }
   return status;
-}
-
-/// Between GPUs NCCL, between hosts MPI.
-void CommunicationJob::open_route(c10::Device device) {
-  if (!device.is_cpu()) {
-    if (replayer::do_ranks_share_gpus(*backend_, device)) {
-      throw et_schema::usage_error("NCCL cannot be used",
-                                   {.field = "--device",
-                                    .expected = "one rank a GPU",
-                                    .got = "ranks that share one",
-                                    .hint = "Start as many ranks as there are GPUs."});
-    }
-    devices_ = backends::connect_devices(
-        *backend_, {.stream = [device] { return replayer::native_stream(device); }});
-  }
 }
 
 backends::Communicator& CommunicationJob::communicator() {

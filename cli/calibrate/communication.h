@@ -25,7 +25,6 @@ class CommunicationJob {
   void end_others(int status);
 
  private:
-  void open_route(c10::Device device);
   [[nodiscard]] backends::Communicator& communicator();
 
   std::unique_ptr<backends::Backend> backend_;

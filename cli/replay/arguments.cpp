@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <string>
 
 #include "compile/compile.h"
+#include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
+#include "replay/sweep.h"
 
 namespace understudy::cli {
 namespace {
@@ -25,6 +28,8 @@ constexpr const char* kExamples =
     "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
     "  replay bench.et --op-library LIB.so        with custom operators\n"
+    "  mpirun -np 8 replay --sweep all_reduce,all_to_all --sizes 1K:1G:2\n"
+    "                                             communication alone, as nccl-tests measure it\n"
     "  replay bench.et --require-signature K.pub  refused unless K's owner signed it\n";
 
 constexpr const char* kMoreStatuses =
@@ -87,6 +92,38 @@ void add_run_options(CommandLine& line, replayer::ReplayOptions& options) {
                 "(decomposed; less portable)");
   line.add_flag("--continue-on-error", options.continue_on_error,
                 "Count an operator that fails as dropped, and continue");
+}
+
+void add_sweep_options(CommandLine& line, ReplayArguments& arguments, std::string& sizes) {
+  line.add("--sweep KINDS", arguments.sweep_names,
+           "In place of a benchmark: measure and check these communications of all ranks, with "
+           "nccl-tests' conventions (float32, sums, in place and out of place); --warmup, "
+           "--iterations and --device apply, and --report writes nccl-tests' JSON, for calibrate")
+      .splits_at_commas();
+  line.add("--sizes LEAST:MOST:FACTOR", sizes,
+           "With --sweep: least and most size and the factor between them, 1K:1G:2 (default: 32M)")
+      .needs("--sweep");
+}
+
+/// Reads what --sweep and --sizes hold.
+void take_sweep(ReplayArguments& arguments, const std::string& sizes) {
+  const bool sweeps = !arguments.sweep_names.empty();
+  if (sweeps != arguments.input.empty()) {
+    throw sweeps
+        ? et_schema::usage_error(
+              "a sweep takes no benchmark",
+              {.field = "BENCH", .expected = "nothing with --sweep", .got = arguments.input})
+        : et_schema::usage_error(
+              "BENCH is required",
+              {.hint = "replay --help has examples; --sweep measures without a benchmark"});
+  }
+  std::ranges::transform(arguments.sweep_names, std::back_inserter(arguments.sweep.kinds),
+                         swept_kind);
+  if (!sizes.empty()) {
+    read_sweep_sizes(sizes, arguments.sweep);
+  }
+  arguments.sweep.warmup = arguments.options.warmup;
+  arguments.sweep.iterations = arguments.options.iterations.value_or(arguments.sweep.iterations);
 }
 
 void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
@@ -178,8 +215,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
            "the run failed, or a check: --min-coverage, --memory-limit, --require-steady-clocks",
        .more_statuses = kMoreStatuses});
   line.add("BENCH", arguments.input,
-           "A bench.et, a trace (plain or gzipped), an archive or a folder of traces")
-      .required();
+           "A bench.et, a trace (plain or gzipped), an archive or a folder of traces; none with "
+           "--sweep");
+  std::string sizes;
+  add_sweep_options(line, arguments, sizes);
   add_run_options(line, arguments.options);
   add_loop_options(line, arguments.options);
   line.add_flag(
@@ -213,6 +252,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output where --report takes the result");
   line.parse(argc, argv);
+  take_sweep(arguments, sizes);
   if (only != replayer::Only::kAll) {
     arguments.filters.emplace_back(only == replayer::Only::kCompute ? "--only compute"
                                                                     : "--only comms");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrator/measure/collective_sweep.h"
 #include "common/command_line.h"
 #include "replayer/job/replay.h"
 
@@ -24,7 +25,9 @@ struct ReplayArguments {
   Format format = Format::kText;
   bool quiet = false;
   replayer::ReplayOptions options;
-  std::vector<std::string> filters;  ///< as the report names them
+  std::vector<std::string> filters;      ///< as the report names them
+  calibrator::SweepOptions sweep;        ///< without kinds: a benchmark is replayed
+  std::vector<std::string> sweep_names;  ///< of the kinds, as they were given
 };
 
 /// Throws what parse_arguments() throws.

@@ -46,6 +46,7 @@ class ReplayJob {
   /// Some of a job's ranks replay one by one, or without communication.
   void check_partial() const;
   [[nodiscard]] int run_ranks();
+  [[nodiscard]] int sweep();
   void match_ranks();
   [[nodiscard]] replayer::RankRun measure();
   [[nodiscard]] et_schema::Report merged(const replayer::RankRun& run);

@@ -1,143 +1,31 @@
 #include "calibrator/measure/collectives.h"
 
-#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <sstream>
 #include <utility>
 
+#include "collective_calls.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/assert.h"
+#include "et_schema/support/machine_memory.h"
 #include "replayer/device/device.h"
 
 namespace understudy::calibrator {
 namespace {
 
-using backends::Buffer;
 using et_schema::CommKind;
 using et_schema::CommSizes;
 using et_schema::DType;
 using Clock = std::chrono::steady_clock;
-
-/// Memory that calls read and write, grown as they need it; touched, so that no call meets pages
-/// that the system has not handed out.
-class Memory {
- public:
-  explicit Memory(c10::Device device) : device_(device) {}
-
-  Buffer part(std::int64_t begin, std::int64_t count, DType dtype) {
-    const std::int64_t item = item_size(dtype);
-    grow((begin + count) * item);
-    return {static_cast<std::byte*>(bytes_.data_ptr()) + begin * item, count, dtype};
-  }
-  void grow(std::int64_t bytes) {
-    if (!bytes_.defined() || bytes > bytes_.numel()) {
-      bytes_ = at::Tensor();  // what there was goes first
-      bytes_ = at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_)).zero_();
-    }
-  }
-
- private:
-  c10::Device device_;
-  at::Tensor bytes_;
-};
-
-class CallMaker {
- public:
-  explicit CallMaker(c10::Device device) : device_(device), inputs_(device), outputs_(device) {}
-
-  /// The call of a group's rank: `whole` elements, a multiple of the ranks.
-  backends::Call make(const CollectiveArea& area, backends::GroupId group, int rank,
-                      std::int64_t whole) {
-    const std::int64_t bytes = whole * item_size(area.dtype);
-    inputs_.grow(bytes);
-    outputs_.grow(bytes);
-    backends::Call call;
-    call.kind = area.kind;
-    call.group = group;
-    call.memory = device_.is_cpu() ? et_schema::DeviceType::kCpu : et_schema::DeviceType::kCuda;
-    const std::int64_t ranks = area.ranks;
-    const std::int64_t part = whole / ranks;
-    switch (et_schema::traits(area.kind).sizes) {
-      case CommSizes::kPairs:
-        call.inputs = {inputs_.part(0, whole, area.dtype)};
-        call.outputs = call.inputs;
-        break;
-      case CommSizes::kOutputPerRank:
-        call.inputs = {inputs_.part(0, part, area.dtype)};
-        call.outputs = parts(outputs_, ranks, part, area.dtype);
-        break;
-      case CommSizes::kInputPerRank:
-        call.inputs = parts(inputs_, ranks, part, area.dtype);
-        call.outputs = {outputs_.part(0, part, area.dtype)};
-        break;
-      case CommSizes::kOutputOfAll:
-        call.inputs = {inputs_.part(0, part, area.dtype)};
-        call.outputs = {outputs_.part(0, whole, area.dtype)};
-        break;
-      case CommSizes::kInputOfAll:
-        call.inputs = {inputs_.part(0, whole, area.dtype)};
-        call.outputs = {outputs_.part(0, part, area.dtype)};
-        break;
-      case CommSizes::kOutputsOfRoot:
-        call.inputs = {inputs_.part(0, part, area.dtype)};
-        call.outputs = parts(outputs_, rank == 0 ? ranks : 0, part, area.dtype);
-        break;
-      case CommSizes::kInputsOfRoot:
-        call.inputs = parts(inputs_, rank == 0 ? ranks : 0, part, area.dtype);
-        call.outputs = {outputs_.part(0, part, area.dtype)};
-        break;
-      case CommSizes::kSplits:
-        call.in_splits.assign(static_cast<std::size_t>(ranks), part);
-        call.out_splits = call.in_splits;
-        [[fallthrough]];
-      case CommSizes::kEqualParts:
-        call.inputs = {inputs_.part(0, whole, area.dtype)};
-        call.outputs = {outputs_.part(0, whole, area.dtype)};
-        break;
-      case CommSizes::kMessage:
-        make_message(rank, whole, area.dtype, call);
-        break;
-      case CommSizes::kNone:
-        break;
-      case CommSizes::kNoCommunication:
-        UNDERSTUDY_ASSERT(false);
-    }
-    return call;
-  }
-
- private:
-  static std::vector<Buffer> parts(Memory& memory, std::int64_t ranks, std::int64_t part,
-                                   DType dtype) {
-    std::vector<Buffer> buffers;
-    for (std::int64_t i = 0; i < ranks; ++i) {
-      buffers.push_back(memory.part(i * part, part, dtype));
-    }
-    return buffers;
-  }
-
-  /// From the group's first rank to its second.
-  void make_message(int rank, std::int64_t whole, DType dtype, backends::Call& call) {
-    call.kind = rank == 0 ? CommKind::kSend : CommKind::kRecv;
-    call.root_or_peer = rank == 0 ? 1 : 0;
-    if (rank == 0) {
-      call.inputs.push_back(inputs_.part(0, whole, dtype));
-    } else {
-      call.outputs.push_back(outputs_.part(0, whole, dtype));
-    }
-  }
-
-  c10::Device device_;
-  Memory inputs_;
-  Memory outputs_;
-};
 
 /// What one rank tells the others of a size: its repetitions, and whether it wants to stop.
 struct Told {
@@ -196,8 +84,7 @@ class CollectiveTimer {
     for (const CollectiveArea& area : areas) {
       std::string refused;
       if (takes_part(area)) {
-        const backends::Call call =
-            maker_.make(area, groups_.at(area.ranks), job_.rank(), area.ranks);
+        const backends::Call call = call_of(area, area.ranks);
         refused = route_.communicator.takes(call) ? "" : "refused";
         calls.push_back(call);
       }
@@ -242,23 +129,15 @@ class CollectiveTimer {
 
   /// This rank's times; none where it is not in the group.
   std::vector<double> run(const CollectiveArea& area, std::int64_t whole, std::size_t times) {
-    const bool takes_part = this->takes_part(area);
-    const backends::Call call = takes_part
-                                    ? maker_.make(area, groups_.at(area.ranks), job_.rank(), whole)
-                                    : backends::Call();
-    replayer::synchronize(route_.device);
-    std::vector<double> times_ns;
-    for (std::size_t i = 0; i < times; ++i) {
-      job_.note_progress();
-      job_.barrier();
-      const Clock::time_point begin = Clock::now();
-      if (takes_part) {
-        route_.communicator.run(call);
-        replayer::synchronize_stream(route_.device);
-        times_ns.push_back(std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
-      }
-    }
-    return times_ns;
+    return time_apart_ns(job_, route_, takes_part(area) ? call_of(area, whole) : backends::Call(),
+                         takes_part(area), times);
+  }
+
+  /// In place where that is how training calls it.
+  backends::Call call_of(const CollectiveArea& area, std::int64_t whole) {
+    const bool is_pair = et_schema::traits(area.kind).sizes == CommSizes::kPairs;
+    return maker_.make(area, groups_.at(area.ranks), job_.rank(), whole,
+                       is_pair ? CallPlace::kInPlace : CallPlace::kOutOfPlace);
   }
 
   Agreed agree(std::vector<double> times_ns) {
@@ -374,6 +253,21 @@ void SizeLadder::add(std::int64_t bytes, double ns) {
 void SizeLadder::refuse_from(std::int64_t bytes) {
   std::erase_if(points_, [&](const Point& point) { return point.bytes >= bytes && point.ns == 0; });
   std::erase_if(gaps_, [&](const Gap& gap) { return gap.high >= bytes; });
+}
+
+std::int64_t fitting_bytes(backends::Job& job, c10::Device device) {
+  constexpr std::int64_t kShare = 4;
+  const auto mine =
+      device.is_cpu()
+          ? static_cast<std::int64_t>(et_schema::available_memory().value_or(0)) /
+                (kShare * job.world_size())
+          : static_cast<std::int64_t>(replayer::device_free_bytes(device).value_or(0)) / kShare;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const std::string& text : job.all_gather_text(std::to_string(mine))) {
+    const std::int64_t of_rank = std::stoll(text);
+    least = of_rank > 0 ? std::min(least, of_rank) : least;
+  }
+  return least;
 }
 
 std::vector<CollectiveTime> measure_collectives(backends::Job& job, CollectiveRoute route,

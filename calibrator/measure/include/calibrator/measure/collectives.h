@@ -74,6 +74,10 @@ struct CollectiveRoute {
   c10::Device device{c10::kCPU};
 };
 
+/// The most that calls may move so that all ranks have the memory: each holds what goes in and what
+/// comes out, and half of it stays free. The same on all ranks.
+[[nodiscard]] std::int64_t fitting_bytes(backends::Job& job, c10::Device device);
+
 /// What happens meanwhile, for a progress line: sizes so far, what is measured, seconds left.
 using CollectiveProgress = std::function<void(std::size_t, const std::string&, double)>;
 

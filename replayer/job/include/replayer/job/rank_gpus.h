@@ -2,8 +2,10 @@
 
 #include <c10/core/Device.h>
 
+#include <memory>
 #include <string>
 
+#include "backends/device_communicator.h"
 #include "backends/job.h"
 
 namespace understudy::replayer {
@@ -15,5 +17,10 @@ namespace understudy::replayer {
 /// (usage) if two ranks of a host have the same GPU, or the same instance of one, and `asked` does
 /// not name it.
 void refuse_shared_gpu(backends::Job& job, const std::string& asked, c10::Device device);
+
+/// What moves bytes between the ranks' GPUs, NCCL; nothing on a CPU, whose ranks have the backend.
+/// Each rank calls it with its own device. Throws Error (usage) where ranks share a GPU.
+[[nodiscard]] std::unique_ptr<backends::DeviceCommunicator> connect_gpus(backends::Backend& backend,
+                                                                         c10::Device device);
 
 }  // namespace understudy::replayer

@@ -1,0 +1,218 @@
+// Format: nccl-tests' src/util.cu (2.17 to 2.20), version 2 of its JSON.
+#include "replay/sweep.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "common/figures.h"
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/error.h"
+#include "et_schema/support/input_limit.h"
+#include "et_schema/support/output_file.h"
+#include "pages/html/from_json.h"
+
+namespace understudy::cli {
+namespace {
+
+using calibrator::SweepOptions;
+using calibrator::SweptPlace;
+using calibrator::SweptSize;
+using et_schema::CommKind;
+using SweepJson = nlohmann::ordered_json;
+
+constexpr int kNcclTestsVersion = 2;
+
+SweepJson place_json(const std::optional<SweptPlace>& place) {
+  if (!place) {
+    return nullptr;
+  }
+  return {{"time", place->time_us},
+          {"alg_bw", place->alg_bw},
+          {"bus_bw", place->bus_bw},
+          {"nwrong", place->wrong}};
+}
+
+SweepJson result_json(const SweptSize& size, const std::string& name, int iterations) {
+  const et_schema::CommTraits& traits = et_schema::traits(size.kind);
+  return {{"size", size.bytes},
+          {"count", size.count},
+          {"type", "float"},
+          {"redop", traits.reduces ? "sum" : "none"},
+          {"root", fmt::format("{:>6}", traits.has_root ? 0 : -1)},
+          {"out_of_place", place_json(size.out_of_place)},
+          {"in_place", place_json(size.in_place)},
+          {"actual_iterations", iterations},
+          {"experiment_name", name + "_perf"}};
+}
+
+/// "2.28.3" as NCCL has it in one number, 22803; 0 of what is not NCCL.
+int nccl_version(const SweepRun& run) {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  const bool is_nccl = run.backend == "nccl" &&
+                       std::sscanf(run.version.c_str(), "%d.%d.%d", &major, &minor, &patch) >= 2;
+  constexpr int kOfMajor = 10000;
+  constexpr int kOfMinor = 100;
+  return is_nccl ? kOfMajor * major + kOfMinor * minor + patch : 0;
+}
+
+SweepJson config_json(const SweepOptions& options, CommKind kind, const SweepRun& run) {
+  SweepJson devices = SweepJson::array();
+  const std::size_t ranks = et_schema::is_message(kind) ? 2 : run.hosts.size();
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    devices.push_back({{"rank", rank},
+                       {"group", 0},
+                       {"pid", std::stol(run.pids[rank])},
+                       {"hostname", run.hosts[rank]}});
+  }
+  return {{"nthreads", 1},
+          {"ngpus", 1},
+          {"minimum_bytes", options.least_bytes},
+          {"maximum_bytes", options.most_bytes},
+          {"step_factor", options.factor},
+          {"warmup_iters", options.warmup},
+          {"iterations", options.iterations},
+          {"aggregated_iterations", 1},
+          {"validation", 1},
+          {"graph", 0},
+          {"blocking_collectives", "false"},
+          {"devices", std::move(devices)}};
+}
+
+/// The document of a kind; its name as the user gave it.
+SweepJson kind_json(const ReplayArguments& arguments, std::size_t kind, const SweepRun& run) {
+  const SweepOptions& options = arguments.sweep;
+  const std::string& name = arguments.sweep_names[kind];
+  SweepJson results = SweepJson::array();
+  std::int64_t wrong = 0;
+  double bus_bw = 0;
+  int places = 0;
+  for (const SweptSize& size : run.sizes) {
+    if (size.kind != options.kinds[kind]) {
+      continue;
+    }
+    results.push_back(result_json(size, name, options.iterations));
+    for (const std::optional<SweptPlace>& place : {size.out_of_place, size.in_place}) {
+      wrong += place ? place->wrong : 0;
+      bus_bw += place ? place->bus_bw : 0;
+      places += place ? 1 : 0;
+    }
+  }
+  return {{"version", kNcclTestsVersion},
+          {"start_time", run.start_time},
+          {"args", {"replay", "--sweep", name}},
+          {"env", SweepJson::array()},
+          {"nccl_version", nccl_version(run)},
+          {"backend", run.backend},
+          {"on_device", run.on_device},
+          {"config", config_json(options, options.kinds[kind], run)},
+          {"results", std::move(results)},
+          {"out_of_bounds", {{"count", wrong}, {"okay", wrong == 0 ? "true" : "false"}}},
+          {"average_bus_bandwidth",
+           {{"bandwidth", places == 0 ? 0 : bus_bw / places}, {"okay", "unchecked"}}},
+          {"errors", SweepJson::array()},
+          {"end_time", run.end_time}};
+}
+
+}  // namespace
+
+CommKind swept_kind(const std::string& name) {
+  std::string letters;
+  for (const char c : name) {
+    letters += c >= 'a' && c <= 'z' ? std::string(1, c) : std::string();
+  }
+  const std::optional<CommKind> kind = et_schema::kind_of_measured_name(letters);
+  if (!kind || et_schema::traits(*kind).sizes == et_schema::CommSizes::kNone) {
+    throw et_schema::usage_error(
+        "not a communication that can be swept",
+        {.field = "--sweep",
+         .expected = "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, "
+                     "all_to_allv, gather, scatter or sendrecv",
+         .got = name});
+  }
+  return *kind == CommKind::kRecv ? CommKind::kSend : *kind;
+}
+
+void read_sweep_sizes(const std::string& text, SweepOptions& options) {
+  std::vector<std::optional<std::uint64_t>> numbers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    numbers.push_back(et_schema::parse_bytes(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
+  constexpr std::size_t kParts = 3;
+  const std::uint64_t least = numbers.front().value_or(0);
+  const std::uint64_t most = numbers.size() > 1 ? numbers[1].value_or(0) : least;
+  const std::uint64_t factor = numbers.size() > 2 ? numbers[2].value_or(0) : 2;
+  if (numbers.size() > kParts || least == 0 || most < least || most > kMost || factor < 2 ||
+      factor > kMost) {
+    throw et_schema::usage_error("not the sizes of a sweep",
+                                 {.field = "--sizes",
+                                  .expected = "LEAST:MOST:FACTOR such as 1K:1G:2, the factor 2 or "
+                                              "more; or one size",
+                                  .got = text});
+  }
+  options.least_bytes = static_cast<std::int64_t>(least);
+  options.most_bytes = static_cast<std::int64_t>(most);
+  options.factor = static_cast<std::int64_t>(factor);
+}
+
+std::string sweep_time_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local)};
+}
+
+pages::Page sweep_page(const ReplayArguments& arguments, const SweepRun& run) {
+  using pages::counts, pages::figures, pages::texts;
+  SweepJson sweeps = SweepJson::array();
+  pages::Page page;
+  for (std::size_t kind = 0; kind < arguments.sweep.kinds.size(); ++kind) {
+    sweeps.push_back(kind_json(arguments, kind, run));
+  }
+  const SweepJson document = {{"sweeps", std::move(sweeps)}};
+  std::int64_t wrong = 0;
+  for (std::size_t kind = 0; kind < arguments.sweep.kinds.size(); ++kind) {
+    wrong += document["sweeps"][kind]["out_of_bounds"]["count"].get<std::int64_t>();
+    const std::string& name = arguments.sweep_names[kind];
+    page.sections.push_back(
+        {fmt::format("sweep-{}", kind),
+         name,
+         {pages::table_at(
+             document, fmt::format("/sweeps/{}/results", kind),
+             name + ", out of place and in place",
+             {counts("size"), counts("count"), figures("time µs", "out_of_place/time"),
+              figures("algbw", "out_of_place/alg_bw"), figures("busbw", "out_of_place/bus_bw"),
+              counts("#wrong", "out_of_place/nwrong"), figures("in place µs", "in_place/time"),
+              figures("algbw", "in_place/alg_bw"), figures("busbw", "in_place/bus_bw"),
+              counts("#wrong", "in_place/nwrong"), texts("type"), texts("redop")})}});
+  }
+  page.title = fmt::format("Sweep of {} ranks by {}", run.hosts.size(), run.backend);
+  page.subtitle = "sizes in bytes, bandwidth in GB/s, as nccl-tests count them";
+  page.tone = wrong == 0 ? pages::Tone::kGood : pages::Tone::kBad;
+  page.verdict = wrong == 0 ? "All results are right."
+                            : fmt::format("{} elements are wrong.",
+                                          with_commas(static_cast<std::uint64_t>(wrong)));
+  return made_by("replay", std::move(page), document, "sweep.json");
+}
+
+void write_sweep(const ReplayArguments& arguments, const SweepRun& run) {
+  for (std::size_t kind = 0; kind < arguments.sweep.kinds.size(); ++kind) {
+    std::filesystem::path path(arguments.report_path);
+    if (arguments.sweep.kinds.size() > 1) {
+      path.replace_extension("." + arguments.sweep_names[kind] + path.extension().string());
+    }
+    et_schema::write_file_atomically(path.string(), kind_json(arguments, kind, run).dump(1) + "\n");
+  }
+}
+
+}  // namespace understudy::cli
