@@ -90,6 +90,7 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--exclude", Use::kCompile, options.exclude.has_value()},
       {"--indices", Use::kCompile, options.indices.kind != generator::IndexSpread::Kind::kUniform},
       {"--reduce-op", Use::kCompile, !options.reduce_ops.empty()},
+      {"--repair", Use::kCompile, arguments.repair_peers},
       {"--allow-partial", Use::kCompile, options.partial != generator::PartialRanks::kRefused},
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
@@ -156,6 +157,10 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       },
       "Operator of reductions whose own was not recorded: allreduce=avg, reduce_scatter=max, … "
       "(default: sum)");
+  line.add_flag(
+      "--repair", arguments.repair_peers,
+      "Put peers of sends and receives right that old PyTorch recorded as another kind of "
+      "rank; each is a loss (repaired_peers)");
   line.add_flag(
       "--allow-partial",
       [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },

@@ -20,6 +20,7 @@
 #include "generate/document.h"
 #include "generate/outputs.h"
 #include "generator/job/generate.h"
+#include "matching/matching.h"
 #include "pages/html/page.h"
 
 namespace understudy::cli {
@@ -62,7 +63,12 @@ Taken read_or_compile(const GenerateArguments& arguments, Progress& progress) {
                         std::filesystem::is_regular_file(arguments.paths[0], error) &&
                         et_schema::is_bench_file(arguments.paths[0]);
   if (!is_bench) {
-    return {compile_traces(arguments.paths, arguments.options, arguments.profiles, progress), ""};
+    Taken taken{compile_traces(arguments.paths, arguments.options, arguments.profiles, progress),
+                ""};
+    if (arguments.repair_peers) {
+      matching::repair_peers(taken.compiled.bench.programs, taken.compiled.bench.groups);
+    }
+    return taken;
   }
   const bool has_use = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
                        first_given(arguments, Use::kChange) != nullptr;

@@ -18,7 +18,8 @@ constexpr std::array<std::string_view, kOutsideCount> kOutsideNames = {"opened o
                                                                        "left out by a filter",
                                                                        "label without operator",
                                                                        "graph launch",
-                                                                       "unlinked"};
+                                                                       "unlinked",
+                                                                       "unseen communication"};
 
 constexpr double kNsInMs = 1e6;
 

@@ -55,6 +55,19 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Collectives whose process group the trace does not say, taken as the whole world."},
     {"assumed_peers",
      "Roots and peers that a profile does not tell: rank 0, and the neighbours in a ring."},
+    {"repaired_peers",
+     "Peers of sends and receives that the trace gives as ranks of the job, or not at all; "
+     "--repair "
+     "made them ranks of their group."},
+    {"assumed_splits",
+     "Uneven all-to-alls whose splits the trace does not hold (torchcomms), taken as equal parts."},
+    {"unknown_communication",
+     "Calls of communication of a name that is not known here: not replayed."},
+    {"unseen_communication",
+     "Operators and labels, or device events in none, with kernels of communication that no "
+     "recorded "
+     "call shows (DeepEP, NVSHMEM, userbuffers, symmetric memory): not replayed; the benchmark has "
+     "their device time."},
     {"assumed_reduce_ops", "Reductions whose operator is not recorded, taken as a sum."},
     {"made_masks",
      "Masks whose number of true elements decides a shape, made with the recorded number."},

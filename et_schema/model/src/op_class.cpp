@@ -81,9 +81,13 @@ constexpr ClassRow kOperatorRows[] = {
 /// The same for kernels.
 constexpr ClassRow kKernelRows[] = {
     {"copy", "Memcpy Memset"},
-    // "nccl" is also RCCL's; cross_device_reduce and those behind it are vLLM's and SGLang's.
+    // "nccl" is also RCCL's; deep_ep is DeepEP's namespace, userbuffers_ TransformerEngine's and
+    // TensorRT-LLM's; multimem_, …_shot_, exchangeSplitAndOffset, allToAllV and tile_reduce_scatter
+    // are those of torch.ops.symm_mem; cross_device_ is vLLM's and SGLang's, lamport FlashInfer's.
     {"communication",
-     "nccl nvshmem cross_device_reduce one_shot_all_reduce two_shot_all_reduce allreduce_kernel"},
+     "nccl nvshmem rocshmem deep_ep userbuffers_ multimem_ one_shot_all_reduce two_shot_all_reduce "
+     "exchangeSplitAndOffset allToAllV tile_reduce_scatter cross_device_ allreduce_kernel "
+     "allreduce_fusion lamport"},
     {"compiled", "triton_poi_ triton_red_ triton_per_ triton_tem_ triton_for_ triton_unk_"},
     {"attention", "flash fmha attn attention Attention fused_mha"},
     // Libraries change layouts for themselves.

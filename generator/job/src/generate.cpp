@@ -132,6 +132,11 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   program.losses.add(Loss::kFilteredOperators, selected.filtered.size());
   program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
   program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));
+  program.losses.add(Loss::kUnknownCommunication,
+                     static_cast<std::uint64_t>(std::ranges::count_if(
+                         et_schema::unknown_communication(trace), [&](et_schema::NodeIndex node) {
+                           return step.ids.contains(trace.nodes[node].id);
+                         })));
   program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
   if (link != nullptr) {
     set_timings(trace, *link, flow, selected, program);

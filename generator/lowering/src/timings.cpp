@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "et_schema/model/device_time.h"
+#include "et_schema/pytorch_et/comm_calls.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
@@ -20,8 +22,11 @@
 namespace understudy::generator {
 namespace {
 
+using et_schema::Loss;
 using et_schema::Outside;
 using et_schema::Timing;
+
+constexpr std::string_view kCommunication = "communication";  // kernel_class() of its kernels
 
 class TimingSetter {
  public:
@@ -47,6 +52,7 @@ class TimingSetter {
     program_.profile = link_.profile;
     keep_waits_between(*program_.profile);
     add_outside(*program_.profile);
+    count_unseen();
     add_up(*program_.profile);
     program_.losses += link_.losses;
   }
@@ -197,7 +203,8 @@ class TimingSetter {
     for (const NodeIndex node : selected_.filtered) {
       is_filtered[node] = true;
     }
-    std::map<std::pair<Outside, std::string>, et_schema::OutsideTime> rows;
+    OutsideRows rows;
+    const std::vector<bool> is_unknown = find_unknown_communication();
     for (NodeIndex node = 1; node < trace_.nodes.size(); ++node) {
       const NodeIndex above = trace_.nodes[node].parent;
       const bool is_part = is_own[above] && is_graph_call(trace_.nodes[above].name);
@@ -205,29 +212,84 @@ class TimingSetter {
       is_held_on_host[node] = is_held_on_host[node] || (is_held_on_host[above] && !is_part);
       is_filtered[node] = is_filtered[node] || is_filtered[above];
       const std::optional<NodeTimes>& times = link_.nodes[node];
-      if (!times || times->communicates) {
+      if (!times || (times->communicates && !is_unknown[node])) {
         continue;
       }
       const std::int64_t host_ns = times->is_summed && !is_held_on_host[node] ? times->self_ns : 0;
       const std::int64_t device_ns =
           is_held_on_device[node] ? 0 : own_device_ns(trace_, link_, node);
       if (host_ns > 0 || device_ns > 0) {
-        const Outside why = is_filtered[node] ? Outside::kFiltered : why_outside(node);
+        const Outside why = is_filtered[node]  ? Outside::kFiltered
+                            : is_unknown[node] ? Outside::kUnseenComm
+                                               : why_outside(node);
         const bool is_named = why != Outside::kFiltered && why != Outside::kOpened;
         const std::string name(is_named ? trace_.nodes[node].name : "");
-        et_schema::OutsideTime& row = rows.try_emplace({why, name}, why, name).first->second;
-        row.host_ns = add_times(row.host_ns, host_ns);
-        row.device_ns = add_times(row.device_ns, device_ns);
-        if (device_ns > 0) {
-          et_schema::add_kernel_times(own_kernel_classes(trace_, link_, node), row.kernel_classes);
-        }
+        add_row({why, name, host_ns, device_ns,
+                 device_ns > 0 ? own_kernel_classes(trace_, link_, node)
+                               : et_schema::KernelClassTimes()},
+                std::string(trace_.nodes[node].name), rows);
       }
     }
-    std::vector<et_schema::OutsideTime> unlaunched = std::move(profile.outside);
+    for (et_schema::OutsideTime& unlaunched : profile.outside) {
+      const std::string launched_by(to_string(unlaunched.why));
+      add_row(std::move(unlaunched), launched_by, rows);
+    }
     profile.outside.clear();
     std::ranges::transform(rows, std::back_inserter(profile.outside),
                            [](auto& row) { return std::move(row.second); });
-    std::ranges::move(unlaunched, std::back_inserter(profile.outside));
+  }
+
+  using OutsideRows = std::map<std::pair<Outside, std::string>, et_schema::OutsideTime>;
+
+  /// Adds a time, its share of communication as a row of its own: none of it is a recorded call's.
+  void add_row(et_schema::OutsideTime time, const std::string& launched_by,
+               OutsideRows& rows) const {
+    const auto add = [&rows](const et_schema::OutsideTime& part) {
+      et_schema::OutsideTime& row =
+          rows.try_emplace({part.why, part.name}, part.why, part.name).first->second;
+      row.host_ns = add_times(row.host_ns, part.host_ns);
+      row.device_ns = add_times(row.device_ns, part.device_ns);
+      et_schema::add_kernel_times(part.kernel_classes, row.kernel_classes);
+    };
+    const std::int64_t unseen_ns = std::min(communication_ns(time.kernel_classes), time.device_ns);
+    const bool is_seen = time.why == Outside::kUnseenComm || time.why == Outside::kFiltered;
+    if (unseen_ns > 0 && !is_seen) {
+      const et_schema::KernelClassTimes of_class = {{std::string(kCommunication), unseen_ns}};
+      add({Outside::kUnseenComm, launched_by, 0, unseen_ns, of_class});
+      et_schema::take_kernel_times(of_class, time.kernel_classes);
+      time.device_ns -= unseen_ns;
+      program_.losses.add(Loss::kUnseenCommunication);
+    }
+    if (time.host_ns > 0 || time.device_ns > 0) {
+      add(time);
+    }
+  }
+
+  [[nodiscard]] static std::int64_t communication_ns(const et_schema::KernelClassTimes& times) {
+    const auto found =
+        std::ranges::find(times, kCommunication, &et_schema::KernelClassTime::kernel_class);
+    return found == times.end() ? 0 : found->ns;
+  }
+
+  /// Operators whose own kernels communicate; the time is in their instructions.
+  void count_unseen() const {
+    for (const Instruction& instruction : program_.instructions) {
+      const bool is_unseen = instruction.timing && !instruction.comm &&
+                             communication_ns(instruction.timing->kernel_classes) > 0;
+      program_.losses.add(Loss::kUnseenCommunication, is_unseen ? 1 : 0);
+    }
+  }
+
+  /// By node: in a call of communication that is not known here.
+  [[nodiscard]] std::vector<bool> find_unknown_communication() const {
+    std::vector<bool> is_unknown(trace_.nodes.size());
+    for (const NodeIndex node : et_schema::unknown_communication(trace_)) {
+      is_unknown[node] = true;
+    }
+    for (NodeIndex node = 1; node < trace_.nodes.size(); ++node) {
+      is_unknown[node] = is_unknown[node] || is_unknown[trace_.nodes[node].parent];
+    }
+    return is_unknown;
   }
 
   [[nodiscard]] Outside why_outside(NodeIndex node) const {

@@ -112,6 +112,13 @@ struct Matching {
 [[nodiscard]] std::vector<et_schema::CommOrder> match_programs(
     std::span<const et_schema::Program> programs, std::span<const et_schema::ProcessGroup> groups);
 
+/// Puts the peers of sends and receives right, group by group, where messages do not meet as they
+/// are recorded but do if each peer is a rank of the job, or in a group of two the other one. Each
+/// peer that changes is a loss (Loss::kRepairedPeers) of its program. Groups whose messages meet in
+/// no such way stay as they are. Throws Error as JobComms::add() does.
+void repair_peers(std::span<et_schema::Program> programs,
+                  std::span<const et_schema::ProcessGroup> groups);
+
 /// Converts an order to a text for its rank, short where it is the program's own, and back.
 /// parse_order throws Error (bad input) on a text that to_text does not write.
 [[nodiscard]] std::string to_text(const et_schema::CommOrder& order);

@@ -4,8 +4,6 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/control_characters.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -197,16 +195,10 @@ void add_waited_tensor(CommCall& call, const Trace& trace, const Node& node) {
   }
 }
 
-CommCall read_c10d_call(const Trace& trace, const Node& node) {
+std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node) {
   const auto known = find_c10d_name(node.name);
   if (!known) {
-    throw bad_input("a communication operator that is not known",
-                    {.file = trace.file,
-                     .rank = trace.rank,
-                     .node = node.id,
-                     .field = "name",
-                     .expected = "an operator of the table in docs/formats.md",
-                     .got = quote(node.name)});
+    return std::nullopt;
   }
   CommCall call;
   call.from_c10d = true;

@@ -11,8 +11,8 @@
 namespace understudy::et_schema {
 
 /// Reads a communication off a c10d node that has no record_param_comms below it, as Gloo leaves
-/// them. Throws Error (bad input) on an operator that is not known.
-[[nodiscard]] CommCall read_c10d_call(const Trace& trace, const Node& node);
+/// them. Nothing of an operator that is not known.
+[[nodiscard]] std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node);
 
 /// The recorded name of a record_param_comms without inputs (torch 1.13), from the c10d operator or
 /// the "nccl:" label around it; empty if there is none.

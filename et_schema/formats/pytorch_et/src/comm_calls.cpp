@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "c10d_calls.h"
@@ -115,9 +116,23 @@ void read_attributes(CommCall& call, const CommAttributes& attributes) {
   }
 }
 
+/// torchcomms records the outputs of all_gather as its inputs, and of uneven splits the sum alone.
+void repair_torchcomms(CommCall& call) {
+  if (call.kind == CommKind::kAllGather && call.inputs.size() > call.outputs.size()) {
+    std::swap(call.inputs, call.outputs);
+  }
+  if (call.kind == CommKind::kAllToAllV && call.in_splits.size() == 1 && call.group_size > 1) {
+    call.in_splits.clear();
+    call.out_splits.clear();
+    call.lacks_splits = true;
+  }
+}
+
 /// Reads a record_param_comms of any era. The name is the one text among the inputs; what stands
 /// before it is counted back from there, since wait, barrier and init lack the tensors in front.
-CommCall read_recorded(const Trace& trace, const Node& node, const RecordedGroups& groups) {
+/// Nothing if the name is not known.
+std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
+                                      const RecordedGroups& groups) {
   CommCall call;
   const std::span<const Value> inputs = node.inputs;
   const auto name = std::find_if(inputs.begin(), inputs.end(),
@@ -146,10 +161,10 @@ CommCall read_recorded(const Trace& trace, const Node& node, const RecordedGroup
   }
   const std::optional<CommKind> kind = kind_of_recorded_name(call.name);
   if (!kind) {
-    fail(trace, node, "a collective's name such as \"allreduce\"",
-         call.name.empty() ? "none" : fmt::format("\"{}\"", quote(call.name)));
+    return std::nullopt;
   }
   call.kind = *kind;
+  repair_torchcomms(call);
   if (call.kind == CommKind::kWait) {
     add_waited_tensor(call, trace, node);
   } else {
@@ -252,27 +267,46 @@ void find_batches(const Trace& trace, std::map<NodeIndex, CommCall>& calls) {
   }
 }
 
-}  // namespace
+struct ReadCalls {
+  std::map<NodeIndex, CommCall> known;
+  std::vector<NodeIndex> unknown;
+};
 
-std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
-  std::map<NodeIndex, CommCall> calls;
+ReadCalls read_calls(const Trace& trace) {
+  ReadCalls calls;
   const RecordedGroups groups = read_process_groups(trace);
   const std::vector<Below> below = find_below(trace);
   for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
     const Node& node = trace.nodes[i];
     const NodeClass node_class = classify(node);
+    std::optional<CommCall> call;
     if (node_class == NodeClass::kCommunication) {
-      calls.emplace_hint(calls.end(), static_cast<NodeIndex>(i),
-                         read_recorded(trace, node, groups));
+      call = read_recorded(trace, node, groups);
     } else if (node_class == NodeClass::kC10d && is_own_call(node, below[i])) {
-      calls.emplace_hint(calls.end(), static_cast<NodeIndex>(i), read_c10d_call(trace, node));
+      call = read_c10d_call(trace, node);
     } else {
       continue;
     }
-    check_splits(trace, node, calls.rbegin()->second);
+    const auto index = static_cast<NodeIndex>(i);
+    if (!call) {
+      calls.unknown.push_back(index);
+      continue;
+    }
+    check_splits(trace, node, *call);
+    calls.known.emplace_hint(calls.known.end(), index, *std::move(call));
   }
-  find_batches(trace, calls);
+  find_batches(trace, calls.known);
   return calls;
+}
+
+}  // namespace
+
+std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
+  return read_calls(trace).known;
+}
+
+std::vector<NodeIndex> unknown_communication(const Trace& trace) {
+  return read_calls(trace).unknown;
 }
 
 std::map<std::string, std::uint64_t> count_collectives(const std::map<NodeIndex, CommCall>& calls) {

@@ -220,6 +220,51 @@ TEST(DeviceTime, OfAGraphLaunchedInNoOperatorIsTheGraphs) {
   }
 }
 
+TEST(DeviceTime, OfCommunicationWithoutACallIsNamedByWhatLaunchedIt) {
+  test::TraceBuilder builder;
+  const test::TestValue x = test::tensor(1, 11, {4});
+  builder.add(2, "DeepEP.dispatch", "", {}, {});
+  const auto unknown =
+      builder.add(2, "c10d::teleport_", "c10d::teleport_(Tensor x) -> Tensor", {x}, {});
+  builder.add(unknown, "nccl:teleport", "", {}, {});
+  builder.add(2, "aten::relu", test::kRelu, {x}, {test::tensor(2, 12, {4})});
+  std::vector<KinetoEvent> events = {
+      event("ProfilerStep#4", 0, 2000, KinetoCategory::kUserAnnotation),
+      event("DeepEP.dispatch", 100, 100),
+      event("c10d::teleport_", 300, 100),
+      event("nccl:teleport", 310, 80),
+      event("aten::relu", 500, 100),
+      launch(120, 1),
+      launch(150, 2),
+      launch(350, 3),
+      launch(550, 4),
+      launch(1500, 5),
+      device_event("void deep_ep::intranode::dispatch<4, 768>(int4*)", 1, 0),
+      device_event("of the label's own", 2, 0),
+      device_event("ncclDevKernel_Teleport(ncclDevKernelArgsStorage<4096ul>)", 3, 0),
+      device_event("userbuffers_fp16_sum_inplace_gpu_rr", 4, 0),
+      device_event("nvshmem_barrier_on_stream", 5, 0)};
+  const Trace trace = builder.trace();
+  const Profile profile = profile_of(std::move(events));
+  const Link linked = link(trace, profile);
+  std::vector<Trace> traces;
+  traces.push_back(builder.trace());
+  const et_schema::Program program = generate(traces, {}, {linked}).programs.front();
+  std::map<std::string, std::int64_t> unseen_ns;
+  for (const et_schema::OutsideTime& row : program.profile->outside) {
+    if (row.why == Outside::kUnseenComm) {
+      unseen_ns[row.name] += row.device_ns;
+      EXPECT_EQ(row.kernel_classes.front().kernel_class, "communication");
+    }
+  }
+  const std::map<std::string, std::int64_t> expected = {
+      {"DeepEP.dispatch", 40}, {"nccl:teleport", 40}, {"unlinked", 40}};
+  EXPECT_EQ(unseen_ns, expected);
+  // The label, the operator with a kernel of its own, and what nothing launched; not the call.
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnseenCommunication], 3U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kUnknownCommunication], 1U);
+}
+
 TEST(DeviceTime, OfOtherStepsIsNotTheSteps) {
   std::vector<KinetoEvent> events;
   for (const std::int64_t begin : {10'000, 20'000}) {

@@ -68,7 +68,7 @@ enum class CommPattern : std::uint8_t {
 struct CommTraits {
   CommKind kind;
   std::string_view type_name;  ///< in emitted programs; empty of what they have no call for
-  std::array<std::string_view, 3> recorded;  ///< record_param_comms' names; the first is canonical
+  std::array<std::string_view, 4> recorded;  ///< record_param_comms' names; the first is canonical
   std::array<C10dName, 7> c10d;              ///< both namespaces, c10d:: and _c10d_functional::
   /// Names in measurements of other tools (nccl-tests, PARAM), in lower case, letters alone.
   std::array<std::string_view, 3> measured;

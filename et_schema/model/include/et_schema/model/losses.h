@@ -42,6 +42,10 @@ enum class Loss : std::size_t {
   kUnmatchedWaits,        ///< waits whose collective was issued before the capture
   kAssumedProcessGroups,  ///< collectives whose group the trace does not say: taken as the world
   kAssumedPeers,          ///< roots and peers that a profile does not tell
+  kRepairedPeers,         ///< peers of messages that were recorded as another kind of rank
+  kAssumedSplits,         ///< all_to_allv whose splits are not recorded: taken as equal
+  kUnknownCommunication,  ///< calls of communication whose name is not known: not replayed
+  kUnseenCommunication,   ///< launches of communication's kernels that no call of it shows
   kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum
   kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
   kNativeWork,            ///< labels without operators that did work (native instructions)

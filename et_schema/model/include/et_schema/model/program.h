@@ -250,9 +250,10 @@ enum class Outside : std::uint8_t {
   kFiltered,     ///< of operators that a filter left out
   kLabel,        ///< launched in a label, and in no operator
   kGraphLaunch,  ///< launched as a whole graph, in no operator
-  kUnlinked      ///< nothing of the trace can be told to have launched it
+  kUnlinked,     ///< nothing of the trace can be told to have launched it
+  kUnseenComm    ///< communication that no recorded call shows: by what launched it
 };
-inline constexpr std::size_t kOutsideCount = 7;
+inline constexpr std::size_t kOutsideCount = 8;
 
 /// "opened operators", "label without operator", …: docs/formats.md.
 [[nodiscard]] std::string_view to_string(Outside why);

@@ -35,12 +35,16 @@ struct CommCall {
   std::int64_t group_size = 0;   ///< 0: not recorded
   std::optional<bool> is_async;  ///< from the c10d parent, where recorded
   bool from_c10d = false;        ///< read off a c10d node (Gloo), not record_param_comms
+  bool lacks_splits = false;     ///< of an all_to_allv: the trace does not hold them
 };
 
 /// The communication calls of a trace by node index: each record_param_comms, and each c10d node
-/// that has none below it. kInit is among them; it is no operator. Throws Error (bad input) on a
-/// call that cannot be read.
+/// that has none below it. kInit is among them; it is no operator. Those of unknown names are left
+/// out. Throws Error (bad input) on a call that cannot be read.
 [[nodiscard]] std::map<NodeIndex, CommCall> communication_calls(const Trace& trace);
+
+/// Those that are left out, in order.
+[[nodiscard]] std::vector<NodeIndex> unknown_communication(const Trace& trace);
 
 /// Counts as `inspect` prints them: name → number of calls, init left out.
 [[nodiscard]] std::map<std::string, std::uint64_t> count_collectives(
