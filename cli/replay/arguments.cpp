@@ -184,6 +184,14 @@ void add_loop_options(CLI::App& app, replayer::ReplayOptions& options) {
 void add_trust_options(CLI::App& app, replayer::ReplayOptions& options) {
   add_allow_option(app, options.allowed_operators);
   add_choice_option(
+      app, "--machine-code", {"run", "stub"},
+      [&options](const std::string& text) {
+        options.machine_code = replayer::parse_machine_code_use(text);
+      },
+      "WHAT",
+      "Machine code for the CPU that the benchmark holds: run (trust whoever made it) or stub. "
+      "Without this a benchmark that holds some is refused");
+  add_choice_option(
       app, "--sandbox", {"auto", "on", "off"},
       [&options](const std::string& text) { options.sandbox = *replayer::parse_sandbox(text); },
       "WHEN",
