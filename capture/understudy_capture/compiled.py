@@ -9,6 +9,7 @@ describe_graphs() describes the generated sources, the kernels' arguments and th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import torch
 
+from .kernel_compiler import CPP_KERNEL
 from .triton_kernels import LAUNCHES, TritonLabels
 
 FORMAT = "understudy-compiled"
@@ -23,10 +25,6 @@ VERSION = 2
 BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's kernels have "triton"
 MOST_SOURCE_BYTES = 8 << 20  # for all graphs of a rank; sources beyond are left out, and counted
 REGION = "Torch-Compiled Region"
-# `name = async_compile.cpp_pybinding(['const float*', …], r'''source''')`, as inductor writes it.
-CPP_KERNEL = re.compile(
-    r"^(?P<name>\w+) = async_compile\.cpp_pybinding\(\[(?P<types>[^\]]*)\], r?'''(?P<code>.*?)'''",
-    re.DOTALL | re.MULTILINE)
 KERNEL_PARAMETERS = re.compile(r'extern "C".*?\bkernel\((?P<parameters>.*?)\)', re.DOTALL)
 PATH = re.compile(r"(?<![\w./<])/(?:[\w.@+-]+/)+[\w.@+-]*")
 
@@ -122,12 +120,15 @@ def describe_graphs(rank):
     """What could run the compiled graphs later: sources, kernels, facts of launches; without
     paths."""
     graphs, kept, left_out = [], 0, 0
+    bits = _vector_bits()
     for module in graph_modules():
         graph = {"file": Path(module.__file__).name,
                  "kernels": [{"name": name, "backend": BACKEND, **kernel}
                              for name, kernel in cpp_kernels(module.__file__).items()]
                  + [_describe_triton(name, value) for name, value in vars(module).items()
                     if hasattr(value, "triton_meta")]}
+        if bits is not None and any(kernel["backend"] == BACKEND for kernel in graph["kernels"]):
+            graph["vector_bits"] = bits
         source = _without_paths(Path(module.__file__).read_text(encoding="utf-8"))
         graph["source_bytes"] = len(source.encode())
         if kept + graph["source_bytes"] <= MOST_SOURCE_BYTES:
@@ -139,6 +140,15 @@ def describe_graphs(rank):
     return {"format": FORMAT, "version": VERSION, "rank": rank, "torch": torch.__version__,
             "sources_left_out": left_out, "graphs": sorted(graphs, key=lambda g: g["file"]),
             **LAUNCHES.document()}
+
+
+def _vector_bits():
+    """Of the vectors that inductor writes C++ for: 512, 256, …, 0 if it writes none; None where this
+    torch does not tell."""
+    with contextlib.suppress(ImportError, AttributeError, TypeError):
+        from torch._inductor import cpu_vec_isa
+        isa = cpu_vec_isa.pick_vec_isa()
+        return int(isa.bit_width()) if isa else 0
 
 
 def _describe_triton(name, kernel):

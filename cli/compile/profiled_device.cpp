@@ -163,7 +163,18 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile) {
   return calls;
 }
 
-void set_times(const Profile& profile, ProfiledDevice& device) {
+/// The name of the device that most of the work ran on.
+std::string device_name(const Profile& profile) {
+  std::map<std::int64_t, std::size_t> events;
+  for (const KinetoEvent& event : profile.events) {
+    events[event.pid] += is_device_work(event) ? 1U : 0U;
+  }
+  const auto most =
+      std::ranges::max_element(events, {}, [](const auto& row) { return row.second; });
+  return profile.device_name(most->first);
+}
+
+void set_times(const Profile& profile, DeviceUse& device) {
   et_schema::Stretches steps;
   et_schema::Stretches work;
   et_schema::Stretches all;
@@ -186,17 +197,7 @@ void set_times(const Profile& profile, ProfiledDevice& device) {
   const auto end_ns = std::ranges::max_element(marks, {}, &et_schema::Stretch::end_ns)->end_ns;
   device.host_ns = static_cast<double>(end_ns - begin_ns);
   device.busy_ns = static_cast<double>(total_ns(et_schema::merged_stretches(std::move(work))));
-}
-
-/// The name of the device that most of the work ran on.
-std::string device_name(const Profile& profile) {
-  std::map<std::int64_t, std::size_t> events;
-  for (const KinetoEvent& event : profile.events) {
-    events[event.pid] += is_device_work(event) ? 1U : 0U;
-  }
-  const auto most =
-      std::ranges::max_element(events, {}, [](const auto& row) { return row.second; });
-  return profile.device_name(most->first);
+  device.device = device_name(profile);
 }
 
 predictor::MeasuredCall row_of(const ProfiledCall& call, const std::string& card,
@@ -285,10 +286,22 @@ ProfiledDevice profiled_device(const Profile& profile) {
   }
   ProfiledDevice device;
   device.file = profile.file;
-  device.device = device_name(profile);
   device.calls = calls_alike(profile);
   set_times(profile, device);
   return device;
+}
+
+double DeviceUse::idle() const {
+  return std::max(1 - busy_ns / std::max(host_ns, 1.0), 0.0);
+}
+
+std::optional<DeviceUse> device_use(const Profile& profile) {
+  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
+    return std::nullopt;
+  }
+  DeviceUse use;
+  set_times(profile, use);
+  return use;
 }
 
 predictor::RowsRead profiled_rows(const Profile& profile) {

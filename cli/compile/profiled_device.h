@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,18 +38,26 @@ struct ProfiledCall {
   [[nodiscard]] std::string key() const;
 };
 
+/// The card that most of a profile's work ran on, and how long it was at work.
+struct DeviceUse {
+  std::string device;       ///< its name; empty: not told
+  std::uint64_t steps = 1;  ///< marked by ProfilerStep#; without marks the profile is one
+  double host_ns = 0;       ///< from the start of the first step to the end of the last one
+  double busy_ns = 0;       ///< in which anything ran on the device
+  [[nodiscard]] double idle() const;  ///< its share of host_ns
+};
+
 /// The device's side of a profile.
-struct ProfiledDevice {
+struct ProfiledDevice : DeviceUse {
   std::string file;
-  std::string device;               ///< its name; empty: not told
-  std::uint64_t steps = 1;          ///< marked by ProfilerStep#; without marks the profile is one
-  double host_ns = 0;               ///< from the start of the first step to the end of the last one
-  double busy_ns = 0;               ///< in which anything ran on the device
   std::vector<ProfiledCall> calls;  ///< longest first
   [[nodiscard]] double device_ns() const;
   [[nodiscard]] std::uint64_t kernel_count() const;
   [[nodiscard]] bool has_layouts() const;  ///< whether any operator tells its arguments
 };
+
+/// Null without device events.
+[[nodiscard]] std::optional<DeviceUse> device_use(const et_schema::Profile& profile);
 
 /// Of a profile that was read with KinetoDetail::kArguments. Throws Error (bad input): without
 /// device events.

@@ -42,6 +42,7 @@ constexpr const char* kExamples =
     "  generate traces/ -o bench.et --kernels sm_80,sm_90\n"
     "                                                    with its Triton kernels compiled for two "
     "GPUs\n"
+    "  generate traces/ -o bench.et --compile-kernels    with its C++ kernels as machine code\n"
     "  generate --new-key my.key                         a key to sign with; my.key.pub is for "
     "others\n"
     "  generate bench.et --sign my.key -o signed.et      signed: any change is noticed\n";
@@ -56,16 +57,18 @@ void check(const GenerateArguments& arguments) {
               "make the key first, then --sign with it");
     return;
   }
-  const bool has_kernels = !arguments.kernels.empty();
+  const char* kernels = arguments.kernels.flag();
   const bool has_output = !arguments.output.empty();
   refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
             "generate --help has examples");
-  refuse_if(has_kernels && (arguments.batch || arguments.shapes_within),
-            "kernels are launched as they were recorded", "--kernels", "the recorded sizes",
-            arguments.batch ? "--batch or --size" : "--shapes-within",
-            "leave --kernels out: replays then stub the kernels");
-  refuse_if(has_kernels && !has_output, "only a benchmark holds compiled kernels", "--kernels",
-            "-o BENCH", "no --output");
+  if (kernels != nullptr) {
+    refuse_if(arguments.batch || arguments.shapes_within,
+              "kernels are launched as they were recorded", kernels, "the recorded sizes",
+              arguments.batch ? "--batch or --size" : "--shapes-within",
+              "leave that out: replays then stub the kernels");
+    refuse_if(!has_output, "only a benchmark holds compiled kernels", kernels, "-o BENCH",
+              "no --output");
+  }
   refuse_if(!arguments.sign.key_path.empty() && !has_output, "only a benchmark can be signed",
             "--sign", "-o BENCH", "no --output");
   refuse_if(!writes, "nothing to write", "--output",
@@ -95,7 +98,8 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
       {"--graph-profile", Use::kCompile, !arguments.profiles.graph_runs.empty()},
-      {"--kernels", Use::kCompile, !arguments.kernels.empty()},
+      {"--kernels", Use::kCompile, !arguments.kernels.architectures.empty()},
+      {"--compile-kernels", Use::kCompile, arguments.kernels.cpp},
       {"--obfuscate", Use::kChange, arguments.obfuscate},
       {"--reduce", Use::kChange, arguments.reduce.has_value()},
       {"--shapes-within", Use::kChange, arguments.shapes_within.has_value()},
@@ -193,7 +197,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   add_blur_option(line, arguments.shapes_within);
   BatchTexts batch;
   add_batch_options(line, batch);
-  add_kernels_option(line, arguments.kernels);
+  add_kernels_options(line, arguments.kernels);
   add_emit_options(line, arguments.emit);
   add_sign_options(line, arguments.sign);
   line.add_quiet(arguments.quiet, "no text on standard output");

@@ -26,7 +26,7 @@ struct GenerateArguments {
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;
-  std::vector<int> kernels;  ///< architectures to compile kernels for: 90 of sm_90
+  KernelChoice kernels;
   SignChoice sign;
   std::optional<double> reduce;
   std::optional<double> shapes_within;

@@ -191,7 +191,7 @@ int generate(const GenerateArguments& arguments) {
   Taken taken = read_or_compile(arguments, progress);
   et_schema::Bench& bench = taken.compiled.bench;
   Generated made{.bench = bench, .unlinked = taken.compiled.unlinked_profiles};
-  if (!arguments.kernels.empty()) {
+  if (arguments.kernels.flag() != nullptr) {
     progress.show("compiling kernels");
     made.kernels = compile_kernels(bench, arguments.paths, arguments.kernels);
   }

@@ -74,7 +74,12 @@ Json profile_document(const et_schema::Profile& profile) {
                     {"ms", ns / kDeviceNsPerMs},
                     {"share", all_ns == 0 ? 0 : ns / static_cast<double>(all_ns)}});
   }
+  const std::optional<DeviceUse> use = device_use(profile);
+  const bool is_told = use && !use->device.empty();
   return {{"file", profile.file},
+          {"device", is_told ? Json(use->device) : Json(nullptr)},
+          {"span_ms", use ? Json(use->host_ns / kDeviceNsPerMs) : Json(nullptr)},
+          {"idle", use ? Json(use->idle()) : Json(nullptr)},
           {"device_ms", static_cast<double>(all_ns) / kDeviceNsPerMs},
           {"count", count},
           {"classes", sums_by("name", kernels, all_ns,
@@ -90,17 +95,20 @@ pages::Section profile_section(const Json& document, std::size_t place) {
     return table_at(document, at + key, "Device time by " + title,
                     {texts(title, "name"), counts("count"), figures("ms"), shares("share")});
   };
-  return {fmt::format("profile-{}", place),
-          document["device_time"][place]["file"].get<std::string>(),
-          {facts_at(document, at,
-                    {figures("on the device", "device_ms", 1, "ms"),
-                     counts("kernels, copies and fills", "count")}),
-           sums("/classes", "class"), sums("/launches", "what launched it"),
-           table_at(
-               document, at + "/kernels", "Kernels, the longest first",
-               {shortened(texts("kernel", "name")), counts("count"), figures("ms"), shares("share"),
-                texts("class"), texts("launched by", "launched_by"), texts("launcher")},
-               20)}};
+  return {
+      fmt::format("profile-{}", place),
+      document["device_time"][place]["file"].get<std::string>(),
+      {facts_at(document, at,
+                {texts("card", "device"), figures("on the device", "device_ms", 1, "ms"),
+                 figures("from the first step's start to the last one's end", "span_ms", 1, "ms"),
+                 shares("of that the device was idle", "idle"),
+                 counts("kernels, copies and fills", "count")}),
+       sums("/classes", "class"), sums("/launches", "what launched it"),
+       table_at(
+           document, at + "/kernels", "Kernels, the longest first",
+           {shortened(texts("kernel", "name")), counts("count"), figures("ms"), shares("share"),
+            texts("class"), texts("launched by", "launched_by"), texts("launcher")},
+           20)}};
 }
 
 pages::Section benchmark_section(const Json& document, std::size_t place) {

@@ -172,7 +172,7 @@ Document document_of(const ProfiledDevice& device, const Predicted& predicted, c
           {"host",
            {{"step_ms", device.host_ns * ms},
             {"device_busy_ms", device.busy_ns * ms},
-            {"device_idle", std::max(1 - device.busy_ns / std::max(device.host_ns, 1.0), 0.0)}}},
+            {"device_idle", device.idle()}}},
           {"parts", std::move(parts)},
           {"classes", std::move(classes)},
           {"calls", std::move(calls)}};

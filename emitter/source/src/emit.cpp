@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "et_schema/model/operator_map.h"
 #include "foreign_text.h"
 #include "project_text.h"
 #include "showing.h"
@@ -126,12 +127,22 @@ class Emitter {
         add(missing_, instruction, step.refused[at]);
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name) &&
                  !is_found(instruction.name, is_python() ? Dialect::kPython : Dialect::kTyped)) {
-        add(foreign_, instruction,
-            instruction.body.empty()
-                ? "not of LibTorch, and the trace shows no operators below it"
-                : "not of LibTorch, and what ran below it does not make its results");
+        add(foreign_, instruction, why_foreign(program, instruction));
       }
     }
+  }
+
+  /// A replay does by the operator map what source code leaves to a library.
+  static std::string why_foreign(const Program& program, const Instruction& instruction) {
+    const std::string why =
+        instruction.body.empty()
+            ? "not of LibTorch, and the trace shows no operators below it"
+            : "not of LibTorch, and what ran below it does not make its results";
+    const et_schema::MapMatch found = et_schema::operator_map().find(
+        instruction.schema ? program.schemas[*instruction.schema] : instruction.name);
+    return found.call ? fmt::format("{}; a replay takes {}, source code has no operator map", why,
+                                    found.call->row->by())
+                      : why;
   }
 
   using Key = std::pair<std::string, std::string>;

@@ -10,6 +10,8 @@ using enum Recorded;
 
 namespace {
 
+constexpr std::int64_t kRows = -2;  // of matrices, behind dimensions of a batch
+
 constexpr OperatorRow kValueRows[] = {
     {"acos arccos arcsin arctanh asin atanh erfinv _foreach_acos _foreach_asin special_erfinv",
      {.arguments = {{"self", kUnit}}}},
@@ -266,7 +268,8 @@ constexpr OperatorRow kValueRows[] = {
      "linalg_lu_factor_ex _linalg_slogdet linalg_slogdet linalg_solve _linalg_solve_ex "
      "linalg_solve_ex triangular_solve",
      {.arguments = {{"A", kMatrix}}}},
-    {"linalg_lu_solve", {.arguments = {{"LU", kMatrix}}}},
+    // Pivots are rows from 1 on: the last one always exists.
+    {"linalg_lu_solve", {.arguments = {{"LU", kMatrix}, {"pivots", kSizeOf, "LU", kRows}}}},
     {"linear", {.arguments = {{"bias", kSmall}}, .sizes = kSame, .batch = kLinear}},
     {"log",
      {.arguments = {{"self", kPositive, "", 0, kZeros}},
@@ -275,7 +278,8 @@ constexpr OperatorRow kValueRows[] = {
       .is_logarithm = true}},
     {"log1p", {.arguments = {{"self", kPositive}}, .batch = kBroadcast}},
     {"logit logit_backward special_logit special_ndtri", {.arguments = {{"self", kProbability}}}},
-    {"lu_solve", {.arguments = {{"LU_data", kMatrix}}}},
+    {"lu_solve", {.arguments = {{"LU_data", kMatrix}, {"LU_pivots", kSizeOf, "LU_data", kRows}}}},
+    {"lu_unpack", {.arguments = {{"LU_pivots", kSizeOf, "LU_data", kRows}}}},
     {"masked_fill", {.arguments = {{"mask", kHides}}, .sizes = kSame, .batch = kBroadcast}},
     {"_masked_scale", {.arguments = {{"mask", kKeepMask}}}},
     {"masked_scatter", {.arguments = {{"mask", kSelectsAll, "source"}}}},

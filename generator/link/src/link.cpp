@@ -313,7 +313,8 @@ class Linker {
     profile.file = et_schema::file_name(profile_.file);
     profile.bytes = profile_.content_bytes;
     profile.content_hash = profile_.content_hash;
-    profile.join = join_.kind;
+    // A trace that was made of this very profile has its times.
+    profile.join = trace_.file == profile_.file ? et_schema::JoinKind::kOwn : join_.kind;
     profile.steps = join_.steps.size();
     profile.unprofiled_step_ns = options_.unprofiled_step_ns;
     profile.minor_faults = options_.minor_faults;

@@ -84,8 +84,11 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
   }
   const bool is_index = call.recorded.schema.find("Tensor?[] indices") != std::string_view::npos &&
                         argument.name == "indices";
+  // What `out=` fills is none of what the call reads.
+  const bool is_filled = argument.is_written && argument.name == "out" &&
+                         std::ranges::find(taken, choice.tensor) != taken.end();
   // A wrong index could point outside of what it indexes.
-  if ((is_index && choice.told == Told::kInferred) || is_number(call, tensor)) {
+  if (is_filled || (is_index && choice.told == Told::kInferred) || is_number(call, tensor)) {
     choice.tensor = kNotSeen;
   }
   if (choice.tensor == kNotSeen) {

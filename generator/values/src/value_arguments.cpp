@@ -69,7 +69,7 @@ std::optional<bool> CallView::flag(std::string_view name) const {
 }
 
 std::optional<std::int64_t> CallView::bound(const ArgumentFact& row) const {
-  const std::int64_t dim = row.dim >= 0 ? row.dim : integer("dim").value_or(0);
+  const std::int64_t dim = row.dim == et_schema::kByDim ? integer("dim").value_or(0) : row.dim;
   if (row.of.empty()) {
     return size_at(first_result(), dim);
   }

@@ -145,7 +145,7 @@ class Binder {
       }
       add_stack_step(std::move(step), std::move(plan.arguments));
     } catch (const BoxFailure& failure) {
-      if (!decisions_.step_down(instruction)) {
+      if (!decisions_.step_down(instruction, failure.reason)) {
         decisions_.drop(instruction, failure.reason);
       }
       add(instruction);

@@ -231,7 +231,8 @@ Decision Decisions::decide(const Instruction& instruction) const {
 }
 
 Decision Decisions::decide_substitute(const Instruction& instruction, std::string otherwise) const {
-  auto substitute = find_substitute(program_, instruction, options_.device);
+  auto substitute = find_substitute(program_, instruction, options_.device,
+                                    options_.runs_libraries ? std::string_view() : kNotAllowed);
   return substitute ? by_substitute(*std::move(substitute))
                     : Decision{How::kDropped, std::move(otherwise), false};
 }
@@ -320,8 +321,16 @@ const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
   return why_not_called_.emplace(handle.operator_name(), std::move(why)).first->second;
 }
 
-bool Decisions::step_down(const Instruction& instruction) {
+bool Decisions::step_down(const Instruction& instruction, std::string_view why) {
   const How how = of(instruction).how;
+  if (instruction.kind == InstructionKind::kKernel && options_.device.is_cpu() &&
+      how == How::kSubstitute && !of(instruction).stubbed) {
+    if (auto stub = find_substitute(program_, instruction, options_.device,
+                                    fmt::format("its machine code failed: {}", why))) {
+      made_[&instruction] = by_substitute(*std::move(stub));
+      return true;
+    }
+  }
   if (instruction.kind == InstructionKind::kOp && how == How::kDirect) {
     Decision decision = decide_stand_in(instruction, "");
     if (decision.how != How::kDropped) {

@@ -61,9 +61,10 @@ std::optional<Substitute> find_by_table(const Program& program, const Instructio
 }  // namespace
 
 std::optional<Substitute> find_substitute(const Program& program, const Instruction& instruction,
-                                          c10::Device device) {
+                                          c10::Device device, std::string_view why_no_library) {
   if (instruction.kind == InstructionKind::kKernel) {
-    std::variant<Substitute, std::string> launch = find_kernel_launch(program, instruction, device);
+    std::variant<Substitute, std::string> launch =
+        find_kernel_launch(program, instruction, device, why_no_library);
     if (auto* launched = std::get_if<Substitute>(&launch)) {
       return std::move(*launched);
     }

@@ -9,12 +9,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "et_schema/model/slot_extent.h"
 #include "replayer/device/device_kernel.h"
+#include "replayer/device/library_kernel.h"
 #include "replayer/dispatch/layout.h"
 #include "substitute_native.h"
 
@@ -33,10 +35,10 @@ constexpr std::size_t kTexts = 2;
 
 /// Everything of a launch that stays the same from call to call.
 struct Launch {
-  DeviceKernel kernel;
+  /// Takes a pointer to each parameter's bytes, and behind them those of the scratch memory.
+  std::function<void(void**)> issue;
   std::vector<std::string> parameters;  ///< their types
-  std::array<std::int64_t, 3> grid{};
-  std::int64_t scratch_bytes = 0;  ///< of the whole grid
+  std::int64_t scratch_bytes = 0;       ///< of the whole grid
   std::int64_t profile_scratch_bytes = 0;
   std::vector<Slot> made;  ///< layouts of what is allocated for it, in the arguments' order
   c10::Device device;
@@ -127,7 +129,7 @@ std::vector<c10::IValue> run(const Launch& launch, const Stack& stack, std::size
   const at::Tensor profile_memory = scratch(launch.profile_scratch_bytes, launch.device);
   parameters.add_pointer(memory.defined() ? memory.data_ptr() : nullptr);
   parameters.add_pointer(profile_memory.defined() ? profile_memory.data_ptr() : nullptr);
-  launch.kernel.launch(launch.grid, parameters.pointers().data());
+  launch.issue(parameters.pointers().data());
   return results;
 }
 
@@ -159,17 +161,68 @@ std::string no_build(const CompiledKernel& kernel, int architecture) {
                      architecture);
 }
 
+/// What a device needs beside the kernel's own arguments, or a sentence why it cannot launch it.
+struct Code {
+  std::function<void(void**)> issue;
+  std::string name;
+  std::int64_t scratch_bytes = 0;
+  std::int64_t profile_scratch_bytes = 0;
+};
+
+std::variant<Code, std::string> code_on_gpu(const CompiledKernel& kernel,
+                                            const std::array<std::int64_t, 3>& grid,
+                                            c10::Device device) {
+  const std::optional<int> architecture = device_architecture(device);
+  if (!architecture) {
+    return "CUDA's driver does not tell the GPU's compute capability";
+  }
+  const KernelBuild* build = et_schema::find_build(kernel, *architecture);
+  if (build == nullptr) {
+    return no_build(kernel, *architecture);
+  }
+  std::variant<DeviceKernel, std::string> loaded = DeviceKernel::load(*build, device);
+  if (const auto* why = std::get_if<std::string>(&loaded)) {
+    return *why;
+  }
+  const std::int64_t blocks = grid[0] * grid[1] * grid[2] * build->cluster_blocks;
+  return Code{[launched = std::get<DeviceKernel>(std::move(loaded)), grid](void** parameters) {
+                launched.launch(grid, parameters);
+              },
+              fmt::format("its machine code for sm_{}", build->architecture),
+              build->scratch_bytes * blocks, build->profile_scratch_bytes * blocks};
+}
+
+/// Of the first library that this processor takes.
+std::variant<Code, std::string> code_on_cpu(const CompiledKernel& kernel) {
+  std::string why;
+  for (const et_schema::LibraryBuild& build : kernel.libraries) {
+    std::variant<LibraryKernel, std::string> loaded = load_library_kernel(build);
+    if (const auto* function = std::get_if<LibraryKernel>(&loaded)) {
+      return Code{*function, fmt::format("its machine code for {}", build.processor)};
+    }
+    why = std::get<std::string>(std::move(loaded));
+  }
+  return why;
+}
+
 }  // namespace
 
 std::variant<Substitute, std::string> find_kernel_launch(const et_schema::Program& program,
                                                          const Instruction& instruction,
-                                                         c10::Device device) {
+                                                         c10::Device device,
+                                                         std::string_view why_no_library) {
   const auto recorded = et_schema::launch_of(instruction);
   const auto kernel = recorded
                           ? std::ranges::find(program.kernels, recorded->key, &CompiledKernel::key)
                           : program.kernels.end();
-  if (!device.is_cuda() || kernel == program.kernels.end()) {
+  const bool has_code =
+      kernel != program.kernels.end() &&
+      (device.is_cuda() ? !kernel->builds.empty() : device.is_cpu() && !kernel->libraries.empty());
+  if (!has_code) {
     return "";
+  }
+  if (device.is_cpu() && !why_no_library.empty()) {
+    return std::string(why_no_library);
   }
   if (instruction.args.size() != kernel->parameters.size() + kTexts) {
     return fmt::format("{} arguments were recorded for its {} parameters",
@@ -180,26 +233,17 @@ std::variant<Substitute, std::string> find_kernel_launch(const et_schema::Progra
   if (!made) {
     return "it cannot be told which of its arguments are what was allocated for it";
   }
-  const std::optional<int> architecture = device_architecture(device);
-  if (!architecture) {
-    return "CUDA's driver does not tell the GPU's compute capability";
-  }
-  const KernelBuild* build = et_schema::find_build(*kernel, *architecture);
-  if (build == nullptr) {
-    return no_build(*kernel, *architecture);
-  }
-  std::variant<DeviceKernel, std::string> loaded = DeviceKernel::load(*build, device);
-  if (const auto* why = std::get_if<std::string>(&loaded)) {
+  std::variant<Code, std::string> found =
+      device.is_cuda() ? code_on_gpu(*kernel, recorded->grid, device) : code_on_cpu(*kernel);
+  if (const auto* why = std::get_if<std::string>(&found)) {
     return *why;
   }
-  const std::int64_t blocks =
-      recorded->grid[0] * recorded->grid[1] * recorded->grid[2] * build->cluster_blocks;
+  auto& code = std::get<Code>(found);
   auto launch = std::make_shared<const Launch>(
-      Launch{std::get<DeviceKernel>(std::move(loaded)), kernel->parameters, recorded->grid,
-             build->scratch_bytes * blocks, build->profile_scratch_bytes * blocks, *std::move(made),
-             device});
+      Launch{std::move(code.issue), kernel->parameters, code.scratch_bytes,
+             code.profile_scratch_bytes, *std::move(made), device});
   return Substitute{
-      .by = fmt::format("its machine code for sm_{}", build->architecture),
+      .by = std::move(code.name),
       .rung = Rung::kSubstituted,
       .call = on_stack(instruction.args.size(), [launch](const Stack& stack, std::size_t first) {
         return run(*launch, stack, first);

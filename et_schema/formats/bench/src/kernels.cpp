@@ -30,11 +30,18 @@ struct BuildRecord {
   std::string cubin;  ///< the member, or file, of its bytes
 };
 
+struct LibraryRecord {
+  std::string processor;
+  std::string library;  ///< the member, or file, of its bytes
+  std::string function;
+};
+
 struct KernelRecord {
   std::string key;
   std::string name;
   std::vector<std::string> parameters;
   std::vector<BuildRecord> builds;
+  std::vector<LibraryRecord> libraries;
 };
 
 void members(auto& json, SameAs<BuildRecord> auto& record) {
@@ -66,11 +73,18 @@ void check_record(const JsonField& field, const BuildRecord& record) {
   }
 }
 
+void members(auto& json, SameAs<LibraryRecord> auto& record) {
+  json("processor", record.processor);
+  json("library", record.library);
+  json("function", record.function);
+}
+
 void members(auto& json, SameAs<KernelRecord> auto& kernel) {
   json("key", kernel.key);
   json("name", kernel.name);
   json("parameters", kernel.parameters);
   json("builds", kernel.builds);
+  json.if_any("libraries", kernel.libraries);
 }
 
 /// Offset and size of each parameter as a C compiler packs them: aligned to its size.
@@ -107,14 +121,19 @@ std::vector<CubinParameter> expected_parameters(const JsonField& field,
   return packed(sizes);
 }
 
-/// The build with what its cubin tells, which has to be as the kernel's signature says.
-KernelBuild checked_build(const JsonField& field, BuildRecord record, const std::string* cubin,
-                          const std::vector<CubinParameter>& expected) {
-  if (cubin == nullptr) {
-    field.at("cubin").fail("a file beside kernels.json", record.cubin);
+const std::string& bytes_of(const JsonField& field, const std::string& name, const CodeOf& code) {
+  const std::string* bytes = code(name);
+  if (bytes == nullptr) {
+    field.fail("a file beside kernels.json", name);
   }
+  return *bytes;
+}
+
+/// The build with what its cubin tells, which has to be as the kernel's signature says.
+KernelBuild checked_build(const JsonField& field, BuildRecord record, const std::string& cubin,
+                          const std::vector<CubinParameter>& expected) {
   const std::vector<CubinKernel> kernels =
-      read_cubin(*cubin, field.source().file + "/" + record.cubin);
+      read_cubin(cubin, field.source().file + "/" + record.cubin);
   const auto found = std::ranges::find(kernels, record.build.function, &CubinKernel::name);
   if (found == kernels.end()) {
     field.at("function").fail("a kernel of " + record.cubin, record.build.function);
@@ -127,7 +146,15 @@ KernelBuild checked_build(const JsonField& field, BuildRecord record, const std:
   return std::move(record.build);
 }
 
-CompiledKernel kernel_of(const JsonField& field, const CubinOf& cubin,
+/// Nothing but its first bytes is looked at: whoever lets it run trusts it (docs/trust.md).
+void check_library(const JsonField& field, const std::string& bytes) {
+  if (!bytes.starts_with("\x7f"
+                         "ELF")) {
+    field.fail("an ELF file", "another file");
+  }
+}
+
+CompiledKernel kernel_of(const JsonField& field, const CodeOf& code,
                          std::map<std::string, MachineCode>& codes) {
   KernelRecord record;
   read_json(field, record);
@@ -135,17 +162,29 @@ CompiledKernel kernel_of(const JsonField& field, const CubinOf& cubin,
     field.at("key").fail("16 hexadecimal digits", record.key);
   }
   CompiledKernel kernel{record.key, record.name, record.parameters, {}};
-  const std::vector<CubinParameter> expected = expected_parameters(field, record);
+  const auto kept = [&codes](const std::string& name, const std::string& bytes) {
+    MachineCode& known = codes[name];
+    if (!known.bytes) {
+      known.bytes = std::make_shared<const std::string>(bytes);
+    }
+    return known;
+  };
   const std::vector<JsonField> builds = field.at("builds").items();
+  const std::vector<CubinParameter> expected =
+      builds.empty() ? std::vector<CubinParameter>() : expected_parameters(field, record);
   for (std::size_t i = 0; i < builds.size(); ++i) {
     const std::string name = record.builds[i].cubin;
-    const std::string* bytes = cubin(name);
+    const std::string& bytes = bytes_of(builds[i].at("cubin"), name, code);
     kernel.builds.push_back(checked_build(builds[i], std::move(record.builds[i]), bytes, expected));
-    MachineCode& code = codes[name];
-    if (!code.bytes) {
-      code.bytes = std::make_shared<const std::string>(*bytes);
-    }
-    kernel.builds.back().cubin = code;
+    kernel.builds.back().cubin = kept(name, bytes);
+  }
+  for (std::size_t i = 0; i < record.libraries.size(); ++i) {
+    LibraryRecord& library = record.libraries[i];
+    const JsonField place = field.at("libraries").items()[i].at("library");
+    const std::string& bytes = bytes_of(place, library.library, code);
+    check_library(place, bytes);
+    kernel.libraries.push_back(
+        {std::move(library.processor), kept(library.library, bytes), std::move(library.function)});
   }
   std::ranges::sort(kernel.builds, {}, &KernelBuild::architecture);
   if (std::ranges::adjacent_find(kernel.builds, {}, &KernelBuild::architecture) !=
@@ -158,7 +197,7 @@ CompiledKernel kernel_of(const JsonField& field, const CubinOf& cubin,
 }  // namespace
 
 std::vector<CompiledKernel> parse_kernels(std::string_view json, const std::string& file,
-                                          const CubinOf& cubin) {
+                                          const CodeOf& code) {
   const JsonSource source{file, "the compiled kernels cannot be read",
                           "make the benchmark again with `generate --kernels`"};
   const nlohmann::json document = parse_json(json, source);
@@ -167,7 +206,7 @@ std::vector<CompiledKernel> parse_kernels(std::string_view json, const std::stri
   std::map<std::string, MachineCode> codes;
   std::vector<CompiledKernel> kernels;
   for (const JsonField& field : root.at("kernels").items()) {
-    kernels.push_back(kernel_of(field, cubin, codes));
+    kernels.push_back(kernel_of(field, code, codes));
   }
   std::ranges::sort(kernels, {}, &CompiledKernel::key);
   if (std::ranges::adjacent_find(kernels, {}, &CompiledKernel::key) != kernels.end()) {
@@ -188,19 +227,24 @@ std::vector<ZipMember> kernel_members(const std::vector<Program>& programs) {
   }
   nlohmann::ordered_json document = {{"format", kKernelsFormat}, {"version", kKernelsVersion}};
   nlohmann::ordered_json& list = document["kernels"] = nlohmann::ordered_json::array();
-  std::map<std::string, const std::string*> cubins;
+  std::map<std::string, const std::string*> codes;
+  const auto named = [&codes](const MachineCode& code, const char* ending) {
+    std::string name = fmt::format("kernels/{:016x}.{}", content_hash(*code.bytes), ending);
+    codes.emplace(name, code.bytes.get());
+    return name;
+  };
   for (const auto& [key, kernel] : by_key) {
-    KernelRecord record{key, kernel->name, kernel->parameters, {}};
+    KernelRecord record{key, kernel->name, kernel->parameters, {}, {}};
     for (const KernelBuild& build : kernel->builds) {
-      const std::string name =
-          fmt::format("kernels/{:016x}.cubin", content_hash(*build.cubin.bytes));
-      cubins.emplace(name, build.cubin.bytes.get());
-      record.builds.push_back({build, name});
+      record.builds.push_back({build, named(build.cubin, "cubin")});
+    }
+    for (const LibraryBuild& build : kernel->libraries) {
+      record.libraries.push_back({build.processor, named(build.library, "so"), build.function});
     }
     list.push_back(json_of(record));
   }
   std::vector<ZipMember> files = {{kKernelsName, document.dump(1) + "\n"}};
-  for (const auto& [name, bytes] : cubins) {
+  for (const auto& [name, bytes] : codes) {
     files.push_back({name, *bytes});
   }
   return files;

@@ -29,7 +29,7 @@ struct Wanted {
 
 constexpr Wanted kWantedTrace = {
     "a PyTorch execution trace", R"(a JSON object with "schema" and "nodes")",
-    "give the file that torch.profiler.ExecutionTraceObserver wrote",
+    "give the file that torch.profiler.ExecutionTraceObserver wrote, or a Kineto profile",
     "give the PyTorch execution trace (JSON) that it was converted from"};
 constexpr Wanted kWantedProfile = {"a Kineto trace", R"(a JSON object with "traceEvents")",
                                    "give the chrome trace that torch.profiler.profile wrote",

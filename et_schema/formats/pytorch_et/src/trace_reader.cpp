@@ -81,7 +81,7 @@ void TraceParser::parse() {
   if (!has_nodes_ && !has_schema_ && !cursor_.is_cut_off()) {
     fail("not a PyTorch execution trace", "nodes", R"(a JSON object with "schema" and "nodes")",
          other_keys_.empty() ? "an empty object" : fmt::format("an object with {}", other_keys_),
-         "give the file that torch.profiler.ExecutionTraceObserver wrote");
+         "give the file that torch.profiler.ExecutionTraceObserver wrote, or a Kineto profile");
   }
   if (trace_.nodes.empty()) {
     fail("a trace without nodes", "nodes", "at least one node",

@@ -16,6 +16,15 @@ using comparer::Row;
 using comparer::RowKind;
 using comparer::Verdict;
 
+/// "by 3.1 %"; what takes several times as long is not told in per cent: "to 66 times".
+std::string amount_of(double ratio) {
+  constexpr double kFirstTimes = 3;
+  if (ratio < kFirstTimes) {
+    return fmt::format("by {:.1f} %", std::abs(ratio - 1) * kPercent);
+  }
+  return fmt::format("to {:.{}f} times", ratio, ratio < 10 ? 1 : 0);
+}
+
 /// "matmul by 3.1 % (+1.86 ms)" of the classes with a verdict; operators where no class has it.
 std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
   std::vector<std::string> classes;
@@ -32,9 +41,8 @@ std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
             ? fmt::format("({} ms)", cell_text(cell_of(row.change_ms), CellKind::kChange))
             : row.why;
     (is_class ? classes : others)
-        .push_back(fmt::format("{} by {:.1f} % {}",
-                               row.kind == RowKind::kGap ? "gap" : label_of(row),
-                               std::abs(change.value - 1) * kPercent, ms));
+        .push_back(fmt::format("{} {} {}", row.kind == RowKind::kGap ? "gap" : label_of(row),
+                               amount_of(change.value), ms));
   }
   return classes.empty() ? others : classes;
 }

@@ -34,7 +34,7 @@ const understudy = (() => {
     verdict: String,
     figure,
     change: (value) => (value < 0 ? "" : "+") + figure(value),
-    ratio: (value) => fixed(value, 3),
+    ratio: (value) => fixed(value, Math.abs(value) < 10 ? 3 : Math.abs(value) < 100 ? 1 : 0),
     share: (value) => fixed(value * 100, 1) + " %",
     percent: (value) => fixed(Math.floor(value * 10000 + 1e-9) / 100, 2) + " %",
     count: (value) => (Number.isInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ",") : figure(value)),

@@ -158,7 +158,10 @@ std::string number_text(double value, CellKind kind) {
     case CellKind::kChange:
       return (std::signbit(value) ? "" : "+") + cli::figure_text(value);
     case CellKind::kRatio:
-      return fmt::format("{:.3f}", value);
+      return fmt::format("{:.{}f}", value,
+                         std::abs(value) < 10    ? 3
+                         : std::abs(value) < 100 ? 1
+                                                 : 0);
     case CellKind::kShare:
       return cli::share_text(value);
     case CellKind::kPercent:

@@ -236,7 +236,7 @@ struct Selection {
 enum class JoinKind : std::uint8_t {
   kRecordFunctionId,  ///< by "Record function id", which is a node's rf_id, with names checked
   kOrder,             ///< per thread in order of start, names aligned
-  kOwn                ///< the trace itself holds the times (Chakra)
+  kOwn                ///< the trace itself holds the times (Chakra, a profile alone)
 };
 
 /// "record function id", "order" or "own".

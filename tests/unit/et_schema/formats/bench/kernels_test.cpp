@@ -41,7 +41,7 @@ std::string list_json(const std::string& builds,
 
 std::vector<CompiledKernel> parsed(const std::string& json) {
   static const std::map<std::string, std::string> files = {
-      {"a/80", cubin_of(80)}, {"a/90", cubin_of(90)}, {"a/100", cubin_of(100)}};
+      {"a/80", cubin_of(80)}, {"a/90", cubin_of(90)}, {"a/100", cubin_of(100)}, {"a/text", "text"}};
   return parse_kernels(json, "kernels.json", [](const std::string& name) {
     const auto found = files.find(name);
     return found == files.end() ? nullptr : &found->second;
@@ -171,6 +171,32 @@ TEST(Kernels, OtherCodeDoesNotMakeAnotherBenchmark) {
   const std::string hash = benchmark_hash(bench);
   bench.programs[0].kernels.clear();
   EXPECT_EQ(benchmark_hash(bench), hash);
+}
+
+std::string library_json(const std::string& library) {
+  return R"({"format":"understudy-kernels","version":1,"kernels":[{"key":")" + std::string(kKey) +
+         R"(","name":"cpp_fused_add_0","parameters":["*fp32","*at::Half"],"builds":[],)"
+         R"("libraries":[{"processor":"x86-64-v4","library":")" +
+         library + R"(","function":"run"}]}]})";
+}
+
+TEST(Kernels, OfProcessorsAreInABenchmark) {
+  Bench bench = launching_bench(2);
+  for (Program& program : bench.programs) {
+    attach_kernels(parsed(library_json("a/90")), program);  // any ELF file
+  }
+  ASSERT_EQ(bench.programs[1].kernels.at(0).libraries.size(), 1U);
+  EXPECT_EQ(read_bench_bytes(packed(bench), "bench.et"), bench);
+}
+
+TEST(Kernels, OfProcessorsThatAreNoLibraryAreRefused) {
+  EXPECT_EQ(refusal_of(library_json("a/text")),
+            "the compiled kernels cannot be read\n"
+            "  file:     kernels.json\n"
+            "  field:    kernels[0].libraries[0].library\n"
+            "  expected: an ELF file\n"
+            "  got:      another file\n"
+            "  hint:     make the benchmark again with `generate --kernels`");
 }
 
 TEST(KernelLaunch, IsReadFromItsTextAlone) {

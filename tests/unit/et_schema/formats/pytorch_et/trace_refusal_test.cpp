@@ -35,7 +35,8 @@ TEST(TraceRefusal, NotJson) {
             "  field:    the start of the file\n"
             "  expected: a JSON object with \"schema\" and \"nodes\"\n"
             "  got:      rank 0 started\n"
-            "  hint:     give the file that torch.profiler.ExecutionTraceObserver wrote");
+            "  hint:     give the file that torch.profiler.ExecutionTraceObserver wrote, or a "
+            "Kineto profile");
   EXPECT_EQ(parse_error("{nodes: 1}"),
             "not JSON\n"
             "  file:     t.json\n"
@@ -57,7 +58,8 @@ TEST(TraceRefusal, ListOrBinary) {
             "  field:    the start of the file\n"
             "  expected: a JSON object with \"schema\" and \"nodes\"\n"
             "  got:      [1, 2]\n"
-            "  hint:     give the file that torch.profiler.ExecutionTraceObserver wrote");
+            "  hint:     give the file that torch.profiler.ExecutionTraceObserver wrote, or a "
+            "Kineto profile");
   EXPECT_EQ(parse_error(std::string("\x7f"
                                     "ELF\x02\x01\0",
                                     7)),
