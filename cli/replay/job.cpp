@@ -23,18 +23,12 @@
 #include "et_schema/support/output_file.h"
 #include "matching/matching.h"
 #include "pages/report/report_page.h"
-#include "replay/sweep.h"
-#include "replayer/device/device.h"
 #include "replayer/dispatch/op_library.h"
-#include "replayer/job/rank_gpus.h"
 #include "replayer/job/replay.h"
 #include "replayer/substitutes/mapped.h"
 
 namespace understudy::cli {
 namespace {
-
-constexpr const char* kEndingWords =
-    "\nreplay: ending the measurement, to report what was measured; once more ends it at once\n";
 
 using et_schema::Error;
 using et_schema::Report;
@@ -251,8 +245,7 @@ void ReplayJob::check_partial() const {
        .hint = "Replay one rank alone, with --rank, or make a benchmark of all ranks."});
 }
 
-template <typename Part>
-void ReplayJob::together(Part part) {
+void ReplayJob::together(const std::function<void()>& part) {
   std::optional<Error> failure;
   try {
     part();
@@ -286,58 +279,6 @@ int ReplayJob::bench_rank() const {
     return *arguments_.rank;
   }
   return backend_ == nullptr ? 0 : backend_->rank();
-}
-
-int ReplayJob::sweep() {
-  if (is_alone()) {
-    throw et_schema::usage_error(
-        "one rank has nobody to communicate with",
-        {.field = "--sweep",
-         .expected = "two ranks or more",
-         .got = "one process without a launcher",
-         .hint = "mpirun -np 8 replay --sweep all_reduce, or torchrun --no-python"});
-  }
-  SweepRun run;
-  run.start_time = sweep_time_now();
-  run.hosts = backend_->all_gather_text(backend_->host());
-  run.pids = backend_->all_gather_text(std::to_string(getpid()));
-  const c10::Device device =
-      replayer::open_device(arguments_.options.device, backends::launched_local_rank());
-  const std::unique_ptr<backends::DeviceCommunicator> gpus =
-      replayer::connect_gpus(*backend_, device);
-  run.on_device = gpus != nullptr;
-  run.backend = gpus == nullptr ? backend_->name() : gpus->name();
-  run.version = gpus == nullptr ? backend_->version() : gpus->version();
-  backends::Communicator& communicator =
-      gpus == nullptr ? static_cast<backends::Communicator&>(*backend_) : *gpus;
-  signals_.listen(is_first() ? kEndingWords : nullptr);
-  run.sizes = calibrator::sweep_collectives(
-      *backend_, {communicator, device}, arguments_.sweep,
-      [] { return StopSignals::signal() != 0; },
-      [&](std::size_t done, const std::string& what, double) {
-        progress_.show({what, done, std::nullopt, std::nullopt});
-      });
-  progress_.clear();
-  run.end_time = sweep_time_now();
-  const pages::Page page = sweep_page(arguments_, run);
-  if (is_first()) {
-    const bool is_silent = arguments_.quiet && !arguments_.report_path.empty();
-    print_output(is_silent && arguments_.format == Format::kText
-                     ? ""
-                     : pages::written(page, arguments_.format));
-    if (!arguments_.report_path.empty()) {
-      write_sweep(arguments_, run);
-    }
-  }
-  together([&] {
-    if (page.tone == pages::Tone::kBad) {
-      throw et_schema::run_failed("communication gave wrong results",
-                                  {.field = "--sweep",
-                                   .expected = "results that the inputs of all ranks make",
-                                   .got = page.verdict});
-    }
-  });
-  return StopSignals::signal() == 0 ? kStatusOk : status_of_signal(StopSignals::signal());
 }
 
 int ReplayJob::run_ranks() {

@@ -17,6 +17,10 @@
 
 namespace understudy::cli {
 
+/// What SIGINT answers while something is measured.
+inline constexpr const char* kEndingWords =
+    "\nreplay: ending the measurement, to report what was measured; once more ends it at once\n";
+
 /// One process' part in a replay, alone or under a launcher.
 class ReplayJob {
  public:
@@ -56,8 +60,7 @@ class ReplayJob {
   void check_coverage(const et_schema::Report& report) const;
   /// Runs `part` on all ranks; if it throws on some, the lowest of them throws and the others wait
   /// for the end.
-  template <typename Part>
-  void together(Part part);
+  void together(const std::function<void()>& part);
   [[nodiscard]] bool is_alone() const { return backend_ == nullptr || backend_->world_size() == 1; }
   [[nodiscard]] bool is_first() const { return backend_->rank() == 0; }
   /// The position in the benchmark of the program that this process replays.
