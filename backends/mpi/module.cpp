@@ -7,7 +7,7 @@ extern "C" int understudy_backend_version() {
 
 extern "C" understudy::backends::Backend* understudy_make_backend(
     const understudy::backends::BackendOptions& options) {
-  return understudy::backends::make_ranks_backend(std::make_unique<understudy::backends::MpiWire>(),
-                                                  options)
+  return understudy::backends::make_ranks_backend(
+             std::make_unique<understudy::backends::MpiWire>(options), options)
       .release();
 }

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <string_view>
 
+#include "backends/launcher.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "mpi_error.h"
@@ -27,7 +30,47 @@ constexpr int kLetterTag = 1;
 
 }  // namespace
 
-MpiSession::MpiSession() {
+LimitedCall::LimitedCall(const BackendOptions& options, const char* name) {
+  if (options.stuck) {
+    watcher_ = std::thread([this, &options, name] { watch(options, name); });
+  }
+}
+
+LimitedCall::~LimitedCall() {
+  if (!watcher_.joinable()) {
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    has_ended_ = true;
+  }
+  changed_.notify_one();
+  watcher_.join();
+}
+
+void LimitedCall::watch(const BackendOptions& options, const char* name) {
+  std::unique_lock lock(mutex_);
+  const std::chrono::duration<double> limit(options.time_limit_s);
+  if (changed_.wait_for(lock, limit, [this] { return has_ended_; })) {
+    return;
+  }
+  const std::optional<Launch> launch = launched();
+  et_schema::ErrorContext context;
+  if (launch && launch->world_size > 0) {
+    context.rank = launch->rank;
+  }
+  context.field = name;
+  context.expected =
+      fmt::format("every rank of the job in this call within {} s", options.time_limit_s);
+  context.got = "some rank has not come to it";
+  context.hint =
+      "a process that was not started, has ended or is stopped never comes: see that as many run "
+      "as "
+      "there are ranks, on every host; slow starts need a higher time limit (--timeout)";
+  options.stuck(et_schema::run_failed("the ranks did not find each other", std::move(context)));
+}
+
+MpiSession::MpiSession(const BackendOptions& options) : options_(options) {
   int is_initialized = 0;
   check_mpi(MPI_Initialized(&is_initialized), "MPI_Initialized");
   int provided = MPI_THREAD_SINGLE;
@@ -36,6 +79,7 @@ MpiSession::MpiSession() {
   } else {
     // Not MPI_THREAD_MULTIPLE: only one thread at a time calls MPI, and MPI's locks would cost
     // every call.
+    const LimitedCall limited(options_, "MPI_Init_thread");
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
               "MPI_Init_thread");
     finalize_ = true;
@@ -53,11 +97,17 @@ MpiSession::MpiSession() {
 
 MpiSession::~MpiSession() {
   if (finalize_) {
+    const LimitedCall limited(options_, "MPI_Finalize");
     MPI_Finalize();
   }
 }
 
-MpiWire::MpiWire() : tag_limit_(tag_limit_of_mpi()), reductions_(std::in_place) {
+MpiWire::MpiWire(const BackendOptions& options)
+    : options_(options),
+      session_(options),
+      tag_limit_(tag_limit_of_mpi()),
+      reductions_(std::in_place) {
+  const LimitedCall limited(options_, "MPI_Comm_dup");
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &world_size_), "MPI_Comm_size");
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &letters_), "MPI_Comm_dup");
@@ -103,6 +153,7 @@ Channel MpiWire::open(std::uint32_t id, std::span<const int> ranks) {
   check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
   check_mpi(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &members),
             "MPI_Group_incl");
+  const LimitedCall limited(options_, "MPI_Comm_create_group");
   const int tag = static_cast<int>(id % static_cast<std::uint32_t>(kSmallestTagLimit));
   check_mpi(MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm), "MPI_Comm_create_group");
   check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -3,10 +3,13 @@
 #include <mpi.h>
 
 #include <array>
+#include <condition_variable>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/wire.h"
@@ -14,11 +17,29 @@
 
 namespace understudy::backends {
 
+/// While it lives, a call of MPI is under way that waits for other ranks and cannot be given up. If
+/// it lives longer than the time limit, `options.stuck` is told.
+class LimitedCall {
+ public:
+  LimitedCall(const BackendOptions& options, const char* name);
+  LimitedCall(const LimitedCall&) = delete;
+  LimitedCall& operator=(const LimitedCall&) = delete;
+  ~LimitedCall();
+
+ private:
+  void watch(const BackendOptions& options, const char* name);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_ended_ = false;
+  std::thread watcher_;
+};
+
 /// Calls MPI_Init and MPI_Finalize, unless the program that loaded the module has initialised MPI
 /// itself.
 class MpiSession {
  public:
-  MpiSession();
+  explicit MpiSession(const BackendOptions& options);
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
   ~MpiSession();
@@ -28,13 +49,14 @@ class MpiSession {
   void leave_unfinished() { finalize_ = false; }
 
  private:
+  BackendOptions options_;
   bool finalize_ = false;
 };
 
 /// MPI. Letters go through a communicator of their own.
 class MpiWire : public Wire {
  public:
-  MpiWire();
+  explicit MpiWire(const BackendOptions& options);
   MpiWire(const MpiWire&) = delete;
   MpiWire& operator=(const MpiWire&) = delete;
   ~MpiWire() override;
@@ -66,6 +88,7 @@ class MpiWire : public Wire {
     MPI_Request sending = MPI_REQUEST_NULL;
   };
   std::deque<Posted> posted_;  ///< letters under way; they outlive MPI_Finalize
+  BackendOptions options_;
   MpiSession session_;
   bool is_unfinished_ = false;
   int rank_ = 0;

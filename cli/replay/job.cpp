@@ -65,17 +65,22 @@ class WipeAtEnd {
 
 int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   const WipeAtEnd wipe(progress_);
+  std::optional<Error> refused;  // told once all ranks are there, by one of them
+  try {
+    arguments_ = read_arguments();
+  } catch (const Error& error) {
+    refused = error;
+  }
   join_launcher();
   together([&] {
-    arguments_ = read_arguments();
+    if (refused) {
+      throw Error(*refused);
+    }
     check_rank();
   });
   check_alike();
   if (arguments_.quiet || (!is_alone() && !is_first())) {
     progress_.silence();
-  }
-  if (!is_alone() && arguments_.options.timeout_s) {
-    backend_->set_time_limit(*arguments_.options.timeout_s);
   }
   if (!arguments_.sweep.kinds.empty()) {
     const int status = sweep();
@@ -111,7 +116,10 @@ void ReplayJob::join_launcher() {
     // sandbox denies: it then complains of each of them and copies them through shared memory.
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
     setenv("OMPI_MCA_smsc", "^cma", /*overwrite=*/0);
-    backend_ = backends::join_job();
+    backends::BackendOptions options;
+    options.stuck = stuck_;
+    options.time_limit_s = arguments_.options.timeout_s.value_or(options.time_limit_s);
+    backend_ = backends::join_job(options);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
@@ -24,6 +25,10 @@ inline constexpr const char* kEndingWords =
 /// One process' part in a replay, alone or under a launcher.
 class ReplayJob {
  public:
+  /// `stuck` tells an error and ends the process: see BackendOptions.
+  explicit ReplayJob(std::function<void(const et_schema::Error&)> stuck)
+      : stuck_(std::move(stuck)) {}
+
   /// Runs to the end; the exit status: 0, or 130 and 143 after SIGINT and SIGTERM. Throws
   /// et_schema::Error with this process' rank in it. What all ranks have found alike, in their
   /// arguments too, is thrown by one of them.
@@ -66,6 +71,7 @@ class ReplayJob {
   /// The position in the benchmark of the program that this process replays.
   [[nodiscard]] int bench_rank() const;
 
+  std::function<void(const et_schema::Error&)> stuck_;
   ReplayArguments arguments_;
   std::unique_ptr<backends::Backend> backend_;
   et_schema::Bench bench_;

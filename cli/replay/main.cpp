@@ -1,11 +1,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <string>
 
 #include "common/run_main.h"
+#include "et_schema/support/error.h"
 #include "replay/arguments.h"
 #include "replay/job.h"
 
@@ -40,8 +43,13 @@ SteadyTime process_start() {
 
 int main(int argc, char** argv) {
   const SteadyTime started = process_start();
-  understudy::cli::ReplayJob job;
-  const int status = understudy::cli::run_main("replay", argc, argv, [&] {
+  const auto run = [&](const std::function<int()>& body) {
+    return understudy::cli::run_main("replay", argc, argv, body);
+  };
+  understudy::cli::ReplayJob job([&](const understudy::et_schema::Error& error) {
+    std::_Exit(run([&]() -> int { throw understudy::et_schema::Error(error); }));
+  });
+  const int status = run([&] {
     return job.run([&] {
       understudy::cli::ReplayArguments arguments =
           understudy::cli::read_replay_arguments(argc, argv);

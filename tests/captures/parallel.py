@@ -1,4 +1,13 @@
-"""Ways of dividing a model's step among two ranks; make_captures.py records them in NCCL form."""
+"""Ways of dividing a model's step among two ranks; make_captures.py records them in NCCL form.
+
+torchrun --nproc-per-node 2 parallel.py NAME [--steps N] trains, to be captured or timed; --count prints what communication
+a step of rank 0 issues, by the dispatcher's operators.
+"""
+
+import argparse
+import collections
+import sys
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -8,6 +17,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch.utils._python_dispatch import TorchDispatchMode
 
 WIDTH, TOKENS = 32, 16
 
@@ -146,3 +156,48 @@ def context_ring():
 
 BUILDERS = {builder.__name__: builder
             for builder in (fsdp2, tensor_parallel, pipeline, experts, context_ring)}
+
+
+class Issued(TorchDispatchMode):
+    """Counts the communication that runs through the dispatcher."""
+
+    BESIDES = {"wait_tensor", "_wrap_tensor_autograd"}  # of functional collectives: they issue nothing
+
+    def __init__(self):
+        super().__init__()
+        self.counts = collections.Counter()
+
+    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+        name = operator._schema.name.partition("::")[2]
+        if operator.namespace in ("c10d", "_c10d_functional") and name not in self.BESIDES:
+            self.counts[name] += 1
+        return operator(*args, **(kwargs or {}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=BUILDERS)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--count", action="store_true")
+    arguments = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+    import understudy_capture
+
+    dist.init_process_group("gloo")
+    torch.manual_seed(20)
+    step = BUILDERS[arguments.name]()
+    if arguments.count:
+        step()
+        with Issued() as issued:
+            step()
+        if dist.get_rank() == 0:
+            print(dict(issued.counts))
+    else:
+        for _ in range(arguments.steps):
+            step()
+            understudy_capture.step()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

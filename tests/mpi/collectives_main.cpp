@@ -25,7 +25,6 @@ backends::Backend& backend() {
 }  // namespace understudy::tests
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
   int status = 1;
   try {
     // Below the limit of CTest, which would end the tests without a message.
@@ -37,10 +36,8 @@ int main(int argc, char** argv) {
       understudy::tests::backend_under_test = understudy::tests::make_device_backend(
           std::move(understudy::tests::backend_under_test), kTimeLimitS);
     }
-    if (understudy::tests::backend().rank() != 0) {
-      auto& listeners = testing::UnitTest::GetInstance()->listeners();
-      delete listeners.Release(listeners.default_result_printer());
-    }
+    GTEST_FLAG_SET(brief, understudy::tests::backend().rank() != 0);  // these tell failures only
+    testing::InitGoogleTest(&argc, argv);
     status = RUN_ALL_TESTS();
     understudy::tests::backend().barrier();
     understudy::tests::backend_under_test.reset();

@@ -1,12 +1,15 @@
 // Programs that matching accepts never deadlock, however they are run.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "backends/backend.h"
 #include "matching/matching.h"
@@ -31,10 +34,18 @@ using replayer::testing::constant;
 using replayer::testing::number;
 using replayer::testing::ref;
 
-/// How many seeds to try. UNDERSTUDY_PROGRAM_SEEDS=1000 tries more than the usual few.
-unsigned seeds(unsigned usual) {
+/// `usual` seeds from `first` on. UNDERSTUDY_PROGRAM_SEEDS=1000:3000 tries 2,000 from 1,000 behind
+/// it on. One process can make a few thousand programs' groups: MPI does not give their numbers
+/// back.
+std::vector<unsigned> seeds(unsigned first, unsigned usual) {
   const char* const wanted = std::getenv("UNDERSTUDY_PROGRAM_SEEDS");
-  return wanted == nullptr ? usual : static_cast<unsigned>(std::stoul(wanted));
+  const std::string range = wanted == nullptr ? fmt::format("0:{}", usual) : wanted;
+  const std::size_t colon = range.find(':');
+  const auto from = static_cast<unsigned>(std::stoul(range));
+  const auto to = static_cast<unsigned>(std::stoul(range.substr(colon + 1)));
+  std::vector<unsigned> all(to - from);
+  std::iota(all.begin(), all.end(), first + from);
+  return all;
 }
 
 /// This rank's program of a job, ready to run.
@@ -97,7 +108,7 @@ TEST(RandomPrograms, GiveTheRightNumbersInAnyOrderOfCompletion) {
   const int ranks = backend().world_size();
   const auto self = static_cast<std::size_t>(backend().rank());
   std::size_t put_off = 0;
-  for (unsigned seed = 0; seed < seeds(12); ++seed) {
+  for (const unsigned seed : seeds(0, 12)) {
     const RandomJob job = random_job(seed, ranks);
     const std::vector<CommOrder> orders =
         matching::match_programs(job.bench.programs, job.bench.groups);
@@ -120,7 +131,7 @@ TEST(RandomPrograms, AreReplayedWholeAtAnyPace) {
   using replayer::Pace;
   const int ranks = backend().world_size();
   const auto self = static_cast<std::size_t>(backend().rank());
-  for (unsigned seed = 10'000; seed < 10'000 + seeds(3); ++seed) {
+  for (const unsigned seed : seeds(100'000, 3)) {
     const RandomJob job = random_job(seed, ranks);
     replayer::ReplayOptions options;
     options.comm_order = matching::match_programs(job.bench.programs, job.bench.groups)[self];
@@ -151,7 +162,7 @@ TEST(RandomPrograms, EndInEveryOtherMode) {
   using replayer::Pace;
   const int ranks = backend().world_size();
   const auto self = static_cast<std::size_t>(backend().rank());
-  for (unsigned seed = 20'000; seed < 20'000 + seeds(2); ++seed) {
+  for (const unsigned seed : seeds(200'000, 2)) {
     const RandomJob job = random_job(seed, ranks);
     replayer::ReplayOptions plain;
     plain.comm_order = matching::match_programs(job.bench.programs, job.bench.groups)[self];

@@ -10,6 +10,7 @@
 
 #include "backends/communicator.h"
 #include "backends/job.h"
+#include "et_schema/support/error.h"
 
 namespace understudy::backends {
 
@@ -40,9 +41,13 @@ inline constexpr std::int64_t kStagingBytes = std::int64_t{1} << 20U;
 
 struct BackendOptions {
   double time_limit_s = 300;  ///< set_time_limit(), from the start on
-  int rank = 0;               ///< of `single`: the rank of the benchmark that this process plays
-  int world_size = 1;         ///< of `single`: the ranks of the benchmark
-  bool reads_sent = true;     ///< of `single`: reads what is only sent, as sending it would
+  /// Told on another thread when a call of the transport that cannot be given up, such as MPI's
+  /// set-up and end, has taken longer than the time limit. It ends the process. Absent: such calls
+  /// are waited for without limit.
+  std::function<void(const et_schema::Error&)> stuck = nullptr;
+  int rank = 0;            ///< of `single`: the rank of the benchmark that this process plays
+  int world_size = 1;      ///< of `single`: the ranks of the benchmark
+  bool reads_sent = true;  ///< of `single`: reads what is only sent, as sending it would
   /// Of `single`: takes calls in the device's memory, too.
   std::optional<DeviceMoves> device_moves = std::nullopt;
 };

@@ -78,14 +78,24 @@ std::vector<int> ranks_to_ask(const LateCall& late) {
   return others;
 }
 
-et_schema::Error dead_rank_error(const LateCall& late, int world_rank) {
+et_schema::Error lost_rank_error(const LateCall& late, int world_rank, Processes::State process) {
   et_schema::ErrorContext context;
   context.rank = late.world_rank;
   context.field = describe(late.call, late.group, late.index);
   context.expected = expected_of(late);
-  context.got = fmt::format("the process of rank {} has ended", world_rank);
-  context.hint = "what ended it stands in its own output or in the system's log: memory, mostly";
-  return et_schema::run_failed("a rank has died", std::move(context));
+  if (process == Processes::State::kEnded) {
+    context.got = fmt::format("the process of rank {} has ended", world_rank);
+    context.hint = "what ended it stands in its own output or in the system's log: memory, mostly";
+    return et_schema::run_failed("a rank has died", std::move(context));
+  }
+  context.got =
+      fmt::format("the connection to rank {} has ended; its process {}", world_rank,
+                  process == Processes::State::kUnknown ? "is on another host" : "is still there");
+  context.hint =
+      "if the rank has failed, its own output says why; else the network, or a firewall on the "
+      "way, "
+      "has cut the connection";
+  return et_schema::run_failed("a rank is not reached any more", std::move(context));
 }
 
 et_schema::Error late_call_error(const LateCall& late, const std::vector<Heard>& heard) {

@@ -7,6 +7,7 @@
 #include "board.h"
 #include "et_schema/support/error.h"
 #include "group.h"
+#include "processes.h"
 
 namespace understudy::backends {
 
@@ -24,8 +25,10 @@ struct LateCall {
 [[nodiscard]] Question question_of(const LateCall& late);
 [[nodiscard]] std::vector<int> ranks_to_ask(const LateCall& late);
 
-/// The error for a rank of the call that has died, as seen from its host.
-[[nodiscard]] et_schema::Error dead_rank_error(const LateCall& late, int world_rank);
+/// The error for a rank of the call that has died, as seen from its host, or that the wire has lost
+/// while its process is there, or cannot be seen.
+[[nodiscard]] et_schema::Error lost_rank_error(const LateCall& late, int world_rank,
+                                               Processes::State process);
 
 /// The error that tells which rank waits for which, from the others' answers.
 [[nodiscard]] et_schema::Error late_call_error(const LateCall& late,

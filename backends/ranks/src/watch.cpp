@@ -50,15 +50,15 @@ void Watch::begin(const LateCall& late, Clock::time_point started) {
 }
 
 void Watch::look_for_death(Waited& other, const LateCall& late, Clock::time_point now) {
-  if (processes_.state(other.world_rank) != Processes::State::kEnded &&
-      !board_.is_lost(other.world_rank)) {
+  const Processes::State process = processes_.state(other.world_rank);
+  if (process != Processes::State::kEnded && !board_.is_lost(other.world_rank)) {
     return;
   }
   if (!other.dead_since) {
     other.dead_since = now;
   }
   if (seconds(now - *other.dead_since) > kPatienceS) {
-    throw dead_rank_error(late, other.world_rank);
+    throw lost_rank_error(late, other.world_rank, process);
   }
 }
 

@@ -1,17 +1,27 @@
-// Measures the mpi backend's all-reduce as a ratio to plain MPI_Allreduce in the same run, and how
-// much of it is hidden by work that the program does meanwhile. Run it under mpirun; rank 0 prints.
+// Measures what the mpi backend's all-reduce costs more than plain MPI_Allreduce in the same run,
+// and how much of it a replay hides behind a gap of the host and behind operators. Run it under
+// mpirun; rank 0 prints.
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <functional>
+#include <limits>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/statistics.h"
+#include "matching/matching.h"
+#include "program_builder.h"
+#include "replayer/job/replay.h"
 
 namespace understudy::benchmarks {
 namespace {
@@ -20,6 +30,9 @@ using backends::Backend;
 using backends::Call;
 using et_schema::CommKind;
 using et_schema::DType;
+using et_schema::SlotId;
+using replayer::testing::constant;
+using replayer::testing::ref;
 
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -47,80 +60,168 @@ Call all_reduce(std::vector<float>& data) {
   return call;
 }
 
+/// Ways to make one call are tried in slices, in turn, so that what else the machine does meets all
+/// alike. The fastest slice's median of each, in seconds.
+std::vector<double> fastest(std::size_t count, const std::vector<std::function<void()>>& ways) {
+  const int slices = count < 1000000 ? 15 : 7;
+  const int calls = count < 65536 ? 101 : count < 4000000 ? 11 : 3;
+  std::vector<double> best(ways.size(), std::numeric_limits<double>::infinity());
+  for (int slice = 0; slice < slices; ++slice) {
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      std::vector<double> samples;
+      for (int i = 0; i < calls; ++i) {
+        samples.push_back(slowest(ways[way]));
+      }
+      best[way] = std::min(best[way], median(samples));
+    }
+  }
+  return best;
+}
+
 void compare_with_plain(Backend& backend) {
   const bool prints = backend.rank() == 0;
-  const double ranks = backend.world_size();
   if (prints) {
-    std::printf("%12s %14s %14s %14s %8s\n", "bytes", "backend us", "MPI us", "busbw GB/s",
-                "ratio");
+    std::printf("%12s %12s %12s %12s %12s %12s %8s\n", "bytes", "MPI us", "blocking us", "more us",
+                "async us", "more us", "ratio");
   }
-  for (const std::size_t count : {1UL, 256UL, 4096UL, 65536UL, 1048576UL, 6553600UL, 16777216UL}) {
+  for (const std::size_t count : {1UL, 256UL, 4096UL, 16384UL, 65536UL, 1048576UL, 16777216UL}) {
     std::vector<float> data(count, 0.0F);
     const Call call = all_reduce(data);
-    const int repetitions = count < 65536 ? 2001 : count < 4000000 ? 101 : 15;
-    std::vector<double> ours;
-    std::vector<double> plain;
-    for (int i = 0; i < repetitions; ++i) {
-      ours.push_back(slowest([&] { backend.run(call); }));
-      plain.push_back(slowest([&] {
-        MPI_Allreduce(MPI_IN_PLACE, data.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM,
-                      MPI_COMM_WORLD);
-      }));
-    }
+    const std::vector<double> times =
+        fastest(count, {[&] {
+                          MPI_Allreduce(MPI_IN_PLACE, data.data(), static_cast<int>(count),
+                                        MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+                        },
+                        [&] { backend.run(call); }, [&] { backend.wait(backend.start(call)); }});
     if (prints) {
       const double bytes = static_cast<double>(count) * sizeof(float);
-      const double bus_bandwidth = bytes / median(ours) * 2 * (ranks - 1) / ranks;
-      std::printf("%12.0f %14.1f %14.1f %14.2f %8.2f\n", bytes, median(ours) * 1e6,
-                  median(plain) * 1e6, bus_bandwidth / 1e9, median(ours) / median(plain));
+      constexpr double kMicro = 1e6;
+      std::printf("%12.0f %12.1f %12.1f %12.1f %12.1f %12.1f %8.3f\n", bytes, times[0] * kMicro,
+                  times[1] * kMicro, (times[1] - times[0]) * kMicro, times[2] * kMicro,
+                  (times[2] - times[0]) * kMicro, times[1] / times[0]);
     }
   }
 }
 
-/// Arithmetic on one number in a register, `rounds` times.
-void compute(std::size_t rounds) {
-  volatile float sink = 0.5F;  // unknown to the compiler, so that it cannot leave the loop out
-  float x = sink;
-  for (std::size_t i = 0; i < rounds; ++i) {
-    x = x * 0.999F + 0.001F;
+constexpr std::int64_t kLargeElements = 16777216;
+constexpr std::int64_t kSide = 256;  // of the matrices that the spinning operators multiply
+
+/// A step of this rank: an all_reduce of 64 MB, asynchronous where something runs beside it.
+struct Beside {
+  std::int64_t gap_ns = 0;  ///< of the host, by the recorded times
+  int products = 0;
+};
+
+et_schema::Bench step_with(const Backend& backend, const Beside& beside) {
+  et_schema::Bench bench;
+  std::vector<std::int64_t> world;
+  for (int rank = 0; rank < backend.world_size(); ++rank) {
+    world.push_back(rank);
+    replayer::testing::ProgramBuilder builder;
+    const SlotId data = builder.external(DType::kFloat32, {kLargeElements}, constant(0));
+    const SlotId matrix = builder.external(DType::kFloat32, {kSide, kSide}, constant(0));
+    const SlotId product = builder.intermediate(DType::kFloat32, {kSide, kSide});
+    const auto add = [&](std::int64_t start_ns) {
+      auto& op = builder.add_op("aten::mm(Tensor self, Tensor mat2) -> Tensor",
+                                {ref(matrix), ref(matrix)}, {ref(product)});
+      op.timing.emplace();
+      op.timing->start_ns = start_ns;
+      op.timing->host_ns = 1;
+    };
+    add(0);
+    auto& comm = builder.add_collective(CommKind::kAllReduce, {ref(data)}, {ref(data)});
+    comm.comm->is_async = beside.gap_ns > 0 || beside.products > 0;
+    comm.comm->seq = 1;
+    for (int i = 0; i < beside.products; ++i) {
+      add(0);
+    }
+    if (beside.gap_ns > 0) {
+      add(beside.gap_ns);
+    }
+    et_schema::Instruction wait;
+    wait.kind = et_schema::InstructionKind::kWait;
+    wait.name = "wait";
+    wait.args = {ref(data)};
+    wait.comm.emplace();
+    wait.comm->kind = CommKind::kWait;
+    if (comm.comm->is_async) {
+      builder.add(std::move(wait));
+    }
+    builder.program().profile.emplace();
+    builder.program().profile->step_ns = std::max<std::int64_t>(beside.gap_ns, 1);
+    bench.programs.push_back(std::move(builder.program()));
   }
-  sink = x;
-  (void)sink;
+  bench.groups.push_back({"world", "", "", world, backend.world_size()});
+  return bench;
 }
 
+/// What a replay of that step says: its iteration's time, and how much of the communication the
+/// host waited for.
+struct Replayed {
+  double iteration_s = 0;
+  double exposed_s = 0;
+};
+
+Replayed replay(Backend& backend, const Beside& beside) {
+  const et_schema::Bench bench = step_with(backend, beside);
+  std::vector<matching::RankComms> comms;
+  for (int rank = 0; rank < bench.world_size(); ++rank) {
+    comms.push_back(matching::comms_of(bench.programs[static_cast<std::size_t>(rank)], rank,
+                                       bench.groups, bench.world_size()));
+  }
+  replayer::ReplayOptions options;
+  options.comm_order =
+      matching::match_programs(comms, bench.groups)[static_cast<std::size_t>(backend.rank())];
+  options.pace.kind =
+      beside.gap_ns > 0 ? replayer::Pace::Kind::kRecorded : replayer::Pace::Kind::kAsap;
+  options.warmup = 1;
+  options.iterations = 5;
+  options.passes = 1;
+  options.threads = 1;
+  const replayer::RankRun run = replayer::replay_rank(bench, backend.rank(), backend, options);
+  constexpr double kMilli = 1e-3;
+  std::array<double, 2> slowest = {kMilli * median(run.report.iteration_ms.samples),
+                                   kMilli * run.report.communication.exposed_ms.value_or(0)};
+  MPI_Allreduce(MPI_IN_PLACE, slowest.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return {slowest[0], slowest[1]};
+}
+
+/// Rounds of the call alone and beside something as long; the round in which both together were
+/// shortest counts.
 void measure_overlap(Backend& backend) {
-  constexpr std::size_t kCount = 16777216;
-  constexpr int kRepetitions = 9;
-  std::vector<float> data(kCount, 0.0F);
-  const Call call = all_reduce(data);
-  const auto measured = [&](const std::function<void()>& action) {
-    std::vector<double> samples;
-    for (int i = 0; i < kRepetitions; ++i) {
-      samples.push_back(slowest(action));
+  constexpr int kRounds = 7;
+  constexpr int kTrialProducts = 200;
+  const double product_s =
+      replay(backend, {.products = kTrialProducts}).iteration_s / kTrialProducts;
+  for (const bool is_idle : {true, false}) {
+    double best_s = std::numeric_limits<double>::infinity();
+    std::string text;
+    for (int round = 0; round < kRounds; ++round) {
+      const double alone_s = replay(backend, {}).iteration_s;
+      Beside beside;
+      if (is_idle) {
+        beside.gap_ns = static_cast<std::int64_t>(alone_s * 1e9);
+      } else {
+        beside.products = std::max(1, static_cast<int>(alone_s / product_s));
+      }
+      const Replayed both = replay(backend, beside);
+      if (alone_s + both.iteration_s >= best_s) {
+        continue;
+      }
+      best_s = alone_s + both.iteration_s;
+      const double work_s = is_idle ? alone_s : beside.products * product_s;
+      const double exposed_s = both.iteration_s - work_s;
+      text = fmt::format(
+          "beside {} of its own length: {:.2f} T, T = {:.1f} ms; exposed by the report {:.1f} ms, "
+          "by the "
+          "iteration's time {:.1f} ms, apart by {:.1f} % of the iteration\n",
+          is_idle ? "a gap of the host" : "operators", both.iteration_s / alone_s, alone_s * 1e3,
+          both.exposed_s * 1e3, exposed_s * 1e3,
+          100 * std::abs(both.exposed_s - exposed_s) / both.iteration_s);
     }
-    return median(samples);
-  };
-  const double alone = measured([&] { backend.run(call); });
-  constexpr std::size_t kTrial = 10000000;
-  const double per_round = measured([&] { compute(kTrial); }) / static_cast<double>(kTrial);
-  const auto rounds = static_cast<std::size_t>(alone / per_round);
-  const double computing = measured([&] { compute(rounds); });
-  const auto beside = [&](const std::function<void()>& action) {
-    return measured([&] {
-      auto work = backend.start(call);
-      action();
-      backend.wait(std::move(work));
-    });
-  };
-  const double idle =
-      beside([&] { std::this_thread::sleep_for(std::chrono::duration<double>(alone)); });
-  const double busy = beside([&] { compute(rounds); });
-  if (backend.rank() == 0) {
-    std::printf("all_reduce of %zu bytes alone: %.1f ms (T)\n", kCount * sizeof(float),
-                alone * 1e3);
-    std::printf("beside a pause of T:       %.2f T (1 hidden, 2 not)\n", idle / alone);
-    std::printf("beside a computation of T: %.2f of the longer one (%.2f if one after the other)\n",
-                busy / std::max(alone, computing),
-                (alone + computing) / std::max(alone, computing));
+    if (backend.rank() == 0) {
+      fmt::print("64 MB all_reduce {}", text);
+    }
   }
 }
 

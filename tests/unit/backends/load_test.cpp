@@ -54,8 +54,8 @@ TEST(LoadBackend, LibraryOfTheModuleIsMissing) {
 TEST(LoadBackend, ModuleOfANewerVersion) {
   const et_schema::Error error = error_of_loading("newer", kModules);
   EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage);
-  EXPECT_EQ(error.context().expected, "interface version 5");
-  EXPECT_EQ(error.context().got, "version 6");
+  EXPECT_EQ(error.context().expected, "interface version 6");
+  EXPECT_EQ(error.context().got, "version 7");
   EXPECT_EQ(error.context().hint, "install the module that came with this program");
 }
 
