@@ -12,7 +12,7 @@ namespace {
 
 /// Each rank writes to the next one, and answers nothing before it has heard of the one before.
 TEST(Letters, AreFreedOnceTheyAreSent) {
-  MpiWire wire;
+  MpiWire wire({});
   const int next = (wire.rank() + 1) % wire.world_size();
   constexpr int kLetters = 2000;
   const std::array<std::byte, kLargestLetter> letter{};
