@@ -164,14 +164,9 @@ struct Replayed {
 
 Replayed replay(Backend& backend, const Beside& beside) {
   const et_schema::Bench bench = step_with(backend, beside);
-  std::vector<matching::RankComms> comms;
-  for (int rank = 0; rank < bench.world_size(); ++rank) {
-    comms.push_back(matching::comms_of(bench.programs[static_cast<std::size_t>(rank)], rank,
-                                       bench.groups, bench.world_size()));
-  }
   replayer::ReplayOptions options;
-  options.comm_order =
-      matching::match_programs(comms, bench.groups)[static_cast<std::size_t>(backend.rank())];
+  options.comm_order = matching::match_programs(
+      bench.programs, bench.groups)[static_cast<std::size_t>(backend.rank())];
   options.pace.kind =
       beside.gap_ns > 0 ? replayer::Pace::Kind::kRecorded : replayer::Pace::Kind::kAsap;
   options.warmup = 1;
