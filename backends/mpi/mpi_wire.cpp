@@ -65,8 +65,7 @@ void LimitedCall::watch(const BackendOptions& options, const char* name) {
   context.got = "some rank has not come to it";
   context.hint =
       "a process that was not started, has ended or is stopped never comes: see that as many run "
-      "as "
-      "there are ranks, on every host; slow starts need a higher time limit (--timeout)";
+      "as there are ranks, on every host; slow starts need a higher time limit (--timeout)";
   options.stuck(et_schema::run_failed("the ranks did not find each other", std::move(context)));
 }
 

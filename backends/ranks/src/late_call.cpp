@@ -93,8 +93,7 @@ et_schema::Error lost_rank_error(const LateCall& late, int world_rank, Processes
                   process == Processes::State::kUnknown ? "is on another host" : "is still there");
   context.hint =
       "if the rank has failed, its own output says why; else the network, or a firewall on the "
-      "way, "
-      "has cut the connection";
+      "way, has cut the connection";
   return et_schema::run_failed("a rank is not reached any more", std::move(context));
 }
 

@@ -89,7 +89,7 @@ class Sweep {
 };
 
 /// Elements that nccl-tests counts of so many in all.
-std::int64_t count_of(CommKind kind, std::int64_t whole, int ranks) {
+std::int64_t counted_elements(CommKind kind, std::int64_t whole, int ranks) {
   const bool is_of_part = et_schema::traits(kind).bus == et_schema::BusFactor::kRing;
   return is_of_part ? whole / ranks : whole;
 }
@@ -131,7 +131,7 @@ std::vector<SweptSize> sweep_collectives(backends::Job& job, CollectiveRoute rou
       const std::int64_t each = item_size(area.dtype) * area.ranks;
       const std::int64_t whole = std::max<std::int64_t>(bytes / each, 1) * area.ranks;
       SweptSize size{
-          kind, whole * item_size(area.dtype), count_of(kind, whole, area.ranks), {}, {}};
+          kind, whole * item_size(area.dtype), counted_elements(kind, whole, area.ranks), {}, {}};
       if (is_taken) {
         size.out_of_place = sweep.measure(area, whole, CallPlace::kOutOfPlace);
       }

@@ -99,7 +99,8 @@ void add_untouched(const Link& link, Program& program) {
 
 Program compile(const Trace& trace, const Link* link, const GenerateOptions& options,
                 Groups& groups) {
-  const CommCalls calls = et_schema::communication_calls(trace);
+  const et_schema::Communication communication = et_schema::read_communication(trace);
+  const CommCalls& calls = communication.calls;
   const Step step = choose_step(trace, options.step);
   const Flow flow = analyze_flow(trace, calls, step.ids);
   Selected selected = select_operators(trace, flow);
@@ -134,12 +135,12 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));
   program.losses.add(Loss::kUnknownCommunication,
                      static_cast<std::uint64_t>(std::ranges::count_if(
-                         et_schema::unknown_communication(trace), [&](et_schema::NodeIndex node) {
+                         communication.unknown, [&](et_schema::NodeIndex node) {
                            return step.ids.contains(trace.nodes[node].id);
                          })));
   program.losses.add(Loss::kNodesOutsideStep, count_outside(trace, calls, step.ids));
   if (link != nullptr) {
-    set_timings(trace, *link, flow, selected, program);
+    set_timings(trace, *link, flow, selected, communication.unknown, program);
     add_untouched(*link, program);
   }
   return program;

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "et_schema/model/device_time.h"
-#include "et_schema/pytorch_et/comm_calls.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
@@ -31,8 +30,13 @@ constexpr std::string_view kCommunication = "communication";  // kernel_class() 
 class TimingSetter {
  public:
   TimingSetter(const Trace& trace, const Link& link, const Flow& flow, const Selected& selected,
-               Program& program)
-      : trace_(trace), link_(link), flow_(flow), selected_(selected), program_(program) {}
+               const std::vector<NodeIndex>& unknown, Program& program)
+      : trace_(trace),
+        link_(link),
+        flow_(flow),
+        selected_(selected),
+        unknown_(unknown),
+        program_(program) {}
 
   void set() {
     for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
@@ -283,7 +287,7 @@ class TimingSetter {
   /// By node: in a call of communication that is not known here.
   [[nodiscard]] std::vector<bool> find_unknown_communication() const {
     std::vector<bool> is_unknown(trace_.nodes.size());
-    for (const NodeIndex node : et_schema::unknown_communication(trace_)) {
+    for (const NodeIndex node : unknown_) {
       is_unknown[node] = true;
     }
     for (NodeIndex node = 1; node < trace_.nodes.size(); ++node) {
@@ -339,15 +343,16 @@ class TimingSetter {
   const Link& link_;
   const Flow& flow_;
   const Selected& selected_;
+  const std::vector<NodeIndex>& unknown_;  ///< calls of communication
   Program& program_;
 };
 
 }  // namespace
 
 void set_timings(const Trace& trace, const Link& link, const Flow& flow, const Selected& selected,
-                 Program& program) {
+                 const std::vector<NodeIndex>& unknown, Program& program) {
   UNDERSTUDY_ASSERT(link.nodes.size() == trace.nodes.size());
-  TimingSetter(trace, link, flow, selected, program).set();
+  TimingSetter(trace, link, flow, selected, unknown, program).set();
 }
 
 }  // namespace understudy::generator

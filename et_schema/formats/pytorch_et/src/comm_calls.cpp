@@ -267,13 +267,10 @@ void find_batches(const Trace& trace, std::map<NodeIndex, CommCall>& calls) {
   }
 }
 
-struct ReadCalls {
-  std::map<NodeIndex, CommCall> known;
-  std::vector<NodeIndex> unknown;
-};
+}  // namespace
 
-ReadCalls read_calls(const Trace& trace) {
-  ReadCalls calls;
+Communication read_communication(const Trace& trace) {
+  Communication found;
   const RecordedGroups groups = read_process_groups(trace);
   const std::vector<Below> below = find_below(trace);
   for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
@@ -289,24 +286,18 @@ ReadCalls read_calls(const Trace& trace) {
     }
     const auto index = static_cast<NodeIndex>(i);
     if (!call) {
-      calls.unknown.push_back(index);
+      found.unknown.push_back(index);
       continue;
     }
     check_splits(trace, node, *call);
-    calls.known.emplace_hint(calls.known.end(), index, *std::move(call));
+    found.calls.emplace_hint(found.calls.end(), index, *std::move(call));
   }
-  find_batches(trace, calls.known);
-  return calls;
+  find_batches(trace, found.calls);
+  return found;
 }
-
-}  // namespace
 
 std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {
-  return read_calls(trace).known;
-}
-
-std::vector<NodeIndex> unknown_communication(const Trace& trace) {
-  return read_calls(trace).unknown;
+  return read_communication(trace).calls;
 }
 
 std::map<std::string, std::uint64_t> count_collectives(const std::map<NodeIndex, CommCall>& calls) {

@@ -38,13 +38,18 @@ struct CommCall {
   bool lacks_splits = false;     ///< of an all_to_allv: the trace does not hold them
 };
 
-/// The communication calls of a trace by node index: each record_param_comms, and each c10d node
-/// that has none below it. kInit is among them; it is no operator. Those of unknown names are left
-/// out. Throws Error (bad input) on a call that cannot be read.
-[[nodiscard]] std::map<NodeIndex, CommCall> communication_calls(const Trace& trace);
+/// The communication of a trace: each record_param_comms, and each c10d node that has none below
+/// it.
+struct Communication {
+  std::map<NodeIndex, CommCall> calls;  ///< kInit is among them; it is no operator
+  std::vector<NodeIndex> unknown;       ///< those of unknown names, in order
+};
 
-/// Those that are left out, in order.
-[[nodiscard]] std::vector<NodeIndex> unknown_communication(const Trace& trace);
+/// Throws Error (bad input) on a call that cannot be read.
+[[nodiscard]] Communication read_communication(const Trace& trace);
+
+/// Its calls alone.
+[[nodiscard]] std::map<NodeIndex, CommCall> communication_calls(const Trace& trace);
 
 /// Counts as `inspect` prints them: name → number of calls, init left out.
 [[nodiscard]] std::map<std::string, std::uint64_t> count_collectives(
