@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compile/compile.h"
+#include "compile/world_options.h"
 #include "et_schema/support/error.h"
 #include "generate/change.h"
 
@@ -39,6 +40,7 @@ constexpr const char* kExamples =
     "stay alike\n"
     "  generate mlp/ -o larger.et --batch 128:256        the step as it would be with twice the "
     "batch\n"
+    "  generate ddp/ -o ranks_64.et --world-size 64      the job on 64 ranks, each with its batch\n"
     "  generate traces/ -o bench.et --kernels sm_80,sm_90\n"
     "                                                    with its Triton kernels compiled for two "
     "GPUs\n"
@@ -104,6 +106,8 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--reduce", Use::kChange, arguments.reduce.has_value()},
       {"--shapes-within", Use::kChange, arguments.shapes_within.has_value()},
       {"--batch", Use::kChange, arguments.batch.has_value()},
+      {"--world-size", Use::kChange, arguments.world.ranks > 0},
+      {"--ranks-per-program", Use::kChange, arguments.world.ranks_per_program > 0},
       {"--sign", Use::kChange, !arguments.sign.key_path.empty()},
       {"--output", Use::kWrite, !arguments.output.empty()},
       {"--chakra", Use::kWrite, !arguments.chakra_folder.empty()},
@@ -123,7 +127,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
        .failure = "the benchmark could not be written"});
   line.add("TRACE", arguments.paths,
            "Traces of all ranks: files, archives or folders; with --chakra, --emit, --obfuscate, "
-           "--reduce, --shapes-within, --batch or --sign also one bench.et");
+           "--reduce, --shapes-within, --batch, --world-size or --sign also one bench.et");
   line.add("-o,--output", arguments.output, "The benchmark to write");
   line.add("--chakra DIR", arguments.chakra_folder,
            "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
@@ -197,12 +201,17 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   add_blur_option(line, arguments.shapes_within);
   BatchTexts batch;
   add_batch_options(line, batch);
+  add_world_options(line, arguments.world);
   add_kernels_options(line, arguments.kernels);
   add_emit_options(line, arguments.emit);
   add_sign_options(line, arguments.sign);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
   arguments.batch = batch.parsed();
+  check_world_options(arguments.world);
+  if (is_given(arguments.world) && arguments.options.partial == generator::PartialRanks::kRefused) {
+    arguments.options.partial = generator::PartialRanks::kOneAlone;  // one stands for many
+  }
   check(arguments);
   return arguments;
 }

@@ -11,6 +11,7 @@
 #include "generate/outputs.h"
 #include "generator/options/options.h"
 #include "generator/resize/batch.h"
+#include "generator/resize/world.h"
 
 namespace understudy::cli {
 
@@ -31,7 +32,8 @@ struct GenerateArguments {
   std::optional<double> reduce;
   std::optional<double> shapes_within;
   std::optional<generator::BatchSize> batch;
-  std::string names_path;  ///< what obfuscation replaced; empty: beside the output
+  generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
+  std::string names_path;      ///< what obfuscation replaced; empty: beside the output
   bool quiet = false;
 };
 

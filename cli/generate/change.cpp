@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/figures.h"
+#include "compile/world_options.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "pages/html/from_json.h"
@@ -217,6 +218,10 @@ void add_changes(Json& document, const Changes& changes) {
   if (changes.batched) {
     document["batch"] = batched_json(changes.batched->size, changes.batched->bench);
   }
+  if (changes.scaled) {
+    document["scaled"] = scaled_json(*changes.scaled);
+    document["scaled"]["dropped_bodies"] = changes.scaled_dropped_bodies;
+  }
   if (changes.removed_kernels > 0) {
     document["removed_kernels"] = changes.removed_kernels;
   }
@@ -237,6 +242,15 @@ void add_change_sections(pages::Page& page, const Json& document, const Changes&
   }
   if (changes.batched) {
     page.sections.push_back(batch_section(document, changes.batched->size));
+  }
+  if (changes.scaled) {
+    Section section = scaled_section(document, *changes.scaled);
+    section.blocks.emplace_back(
+        facts_at(document, "/scaled",
+                 {counts("operators below which what was recorded is left out: no rule tells its "
+                         "sizes",
+                         "dropped_bodies")}));
+    page.sections.push_back(std::move(section));
   }
   if (changes.removed_kernels > 0) {
     page.sections.push_back(

@@ -64,7 +64,9 @@ struct Changes {
   };
   std::optional<generator::Blurred> blurred = {};  ///< its benchmark moved out of it
   std::optional<Batched> batched = {};
-  std::size_t removed_kernels = 0;  ///< whose machine code does not fit changed sizes
+  std::optional<et_schema::ScaledJob> scaled = {};
+  std::uint64_t scaled_dropped_bodies = 0;  ///< operators without what was recorded below them
+  std::size_t removed_kernels = 0;          ///< whose machine code does not fit changed sizes
   std::optional<Hidden> hidden = {};
   std::optional<Reduced> reduced = {};
 };

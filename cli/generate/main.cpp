@@ -10,6 +10,7 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
+#include "compile/world_options.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/bench/signature.h"
 #include "et_schema/support/error.h"
@@ -28,8 +29,8 @@ namespace {
 
 /// What is made of a benchmark that is there.
 constexpr const char* kOfBench =
-    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --reduce, --shapes-within, --batch or "
-    "--sign";
+    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --reduce, --shapes-within, --batch, "
+    "--world-size or --sign";
 
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const GenerateArguments& arguments) {
@@ -153,6 +154,16 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
 void change_bench(const GenerateArguments& arguments, const std::string& names_path, Taken& taken,
                   Changes& changes, Progress& progress) {
   et_schema::Bench& bench = taken.compiled.bench;
+  bool has_other_shapes = arguments.shapes_within || arguments.batch;
+  if (is_given(arguments.world)) {
+    progress.show("changing the number of ranks");
+    generator::ScaledWorld world = generator::with_world_size(bench, arguments.world);
+    has_other_shapes = has_other_shapes || world.has_other_shapes;
+    changes.scaled_dropped_bodies = world.dropped_bodies;
+    bench = generator::bench_of(bench, std::move(world), arguments.world);
+    changes.scaled = bench.scaled;
+    taken.bytes.clear();
+  }
   if (arguments.shapes_within) {
     progress.show("changing shapes");
     changes.blurred = blur(std::move(bench), *arguments.shapes_within);
@@ -167,7 +178,7 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
     changes.batched = {*arguments.batch, std::move(batched)};
     taken.bytes.clear();
   }
-  if (arguments.shapes_within || arguments.batch) {
+  if (has_other_shapes) {
     changes.removed_kernels = remove_kernels(bench);
   }
   progress.show("writing");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/figures.h"
+#include "compile/world_options.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_map.h"
@@ -340,6 +341,10 @@ pages::Page bench_page(const Bench& bench, const std::string& file, const Inspec
                     "Losses",
                     {losses.rows.empty() ? pages::Block(Notes{{"Nothing was lost or repaired."}})
                                          : pages::Block(losses)}}};
+  if (bench.scaled) {
+    document["scaled"] = scaled_json(*bench.scaled);
+    page.sections.push_back(scaled_section(document, *bench.scaled));
+  }
   if (options.collectives) {
     for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
       document["ranks"][rank]["calls"] = calls_json(bench, rank);

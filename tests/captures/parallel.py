@@ -16,6 +16,7 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -63,6 +64,33 @@ def tensor_parallel():
     for block in model:
         parallelize_module(block, mesh(), {"up": ColwiseParallel(), "down": RowwiseParallel()})
     return training(model)
+
+
+def tensor_data_parallel():
+    """The same beside data parallel of one rank: gradients summed block by block."""
+    both = init_device_mesh("cpu", (1, dist.get_world_size()), mesh_dim_names=("dp", "tp"))
+    model = nn.Sequential(*(Block() for _ in range(2)))
+    for block in model:
+        parallelize_module(block, both["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    x, target = torch.randn(TOKENS, WIDTH), torch.randn(TOKENS, WIDTH)
+
+    def local(tensor):
+        return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+    def step():
+        optimizer.zero_grad()
+        F.mse_loss(model(x), target).backward()
+        for block in model:
+            gradients = [local(parameter.grad) for parameter in block.parameters()]
+            bucket = torch.cat([gradient.flatten() for gradient in gradients])
+            dist.all_reduce(bucket, group=both.get_group("dp"))
+            parts = bucket.div_(both["dp"].size()).split([g.numel() for g in gradients])
+            for gradient, part in zip(gradients, parts):
+                gradient.copy_(part.view_as(gradient))
+        optimizer.step()
+
+    return step
 
 
 def pipeline():
@@ -155,7 +183,7 @@ def context_ring():
 
 
 BUILDERS = {builder.__name__: builder
-            for builder in (fsdp2, tensor_parallel, pipeline, experts, context_ring)}
+            for builder in (fsdp2, tensor_parallel, tensor_data_parallel, pipeline, experts, context_ring)}
 
 
 class Issued(TorchDispatchMode):

@@ -134,13 +134,24 @@ class DeviceBackend : public Backend {
   std::unique_ptr<backends::DeviceCommunicator> device_;  // after its host, so it ends first
 };
 
+/// A function that the fake has beside NCCL's; none where the fake is not loaded.
+template <typename Function>
+Function of_fake(const char* name) {
+  void* const nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
+  return nccl == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(nccl, name));
+}
+
 }  // namespace
 
 std::string nccl_log() {
-  using Log = const char* (*)();
-  void* const nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_NOLOAD);
-  const auto log = nccl == nullptr ? nullptr : reinterpret_cast<Log>(dlsym(nccl, "fake_nccl_log"));
+  const auto log = of_fake<const char* (*)()>("fake_nccl_log");
   return log == nullptr ? std::string() : log();
+}
+
+void hold_nccl_until(int count) {
+  if (const auto hold = of_fake<void (*)(int)>("fake_nccl_hold_until"); hold != nullptr) {
+    hold(count);
+  }
 }
 
 std::unique_ptr<Backend> make_device_backend(std::unique_ptr<Backend> host, double time_limit_s) {

@@ -16,5 +16,7 @@ namespace understudy::tests {
 /// What the fake of NCCL was asked on this rank since this was last called, a line each
 /// (fake_nccl.cpp); empty where the tests do not use it.
 [[nodiscard]] std::string nccl_log();
+/// The fake ends no connection of this rank before `count` more have begun.
+void hold_nccl_until(int count);
 
 }  // namespace understudy::tests

@@ -163,6 +163,7 @@ void many_pairs_connect(Backend& host) {
     call.path = backends::MessagePath::kPair;
     call.memory = et_schema::DeviceType::kCuda;
   }
+  hold_nccl_until(kMany + 1);
   device->prepare(calls);
   const std::string log = nccl_log();
   int begun = 0;
@@ -171,7 +172,8 @@ void many_pairs_connect(Backend& host) {
   for (std::string line; std::getline(lines, line); ++begun) {
     most = std::max(most, std::stoi(line.substr(line.rfind(' ') + 1)));
   }
-  std::fputs((std::to_string(begun) + (most > kMany ? " together\n" : " apart\n")).c_str(), stderr);
+  std::fputs((std::to_string(begun) + (most >= kMany ? " together\n" : " apart\n")).c_str(),
+             stderr);
 }
 
 /// One thread gives up while another one issues, at any moment, a thousand times.

@@ -87,14 +87,6 @@ class UnusedSlots {
   int rank_;
 };
 
-void forget_times(Program& program) {
-  program.profile.reset();
-  program.heap_blocks.clear();
-  for (Instruction& instruction : program.instructions) {
-    instruction.timing.reset();
-  }
-}
-
 std::uint64_t change_instructions(const Program& recorded, const Program& program,
                                   std::vector<Instruction>& instructions) {
   std::uint64_t dropped_bodies = 0;

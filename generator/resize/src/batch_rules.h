@@ -62,6 +62,9 @@ void scale(et_schema::Slot& slot, const Dims& dims, const BatchSize& batch, int 
 /// much larger. Throws Error (bad input) where a size is no number.
 void fit_storages(const et_schema::Program& recorded, et_schema::Program& scaled, int rank);
 
+/// Leaves out what was recorded of time, which is of the recorded sizes.
+void forget_times(et_schema::Program& program);
+
 /// Numbers among an instruction's arguments that name sizes or strides of its tensors: they follow
 /// from `recorded` to `scaled`, whose tensors have the new sizes already.
 void scale_arguments(const et_schema::Program& recorded, const et_schema::Program& scaled,

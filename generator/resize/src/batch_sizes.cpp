@@ -88,7 +88,7 @@ void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {
 void fit_storages(const Program& recorded, Program& scaled, int rank) {
   const std::vector<std::int64_t> was = needed_of_storages(recorded, rank);
   const std::vector<std::int64_t> is = needed_of_storages(scaled, rank);
-  for (std::size_t storage = 0; storage < scaled.storages.size(); ++storage) {
+  for (std::size_t storage = 0; storage < was.size(); ++storage) {
     if (is[storage] != was[storage]) {
       const std::int64_t beyond =
           std::max<std::int64_t>(recorded.storages[storage].bytes - was[storage], 0);
@@ -100,6 +100,14 @@ void fit_storages(const Program& recorded, Program& scaled, int rank) {
                                     .got = fmt::format("{} + {}", is[storage], beyond)});
       }
     }
+  }
+}
+
+void forget_times(et_schema::Program& program) {
+  program.profile.reset();
+  program.heap_blocks.clear();
+  for (et_schema::Instruction& instruction : program.instructions) {
+    instruction.timing.reset();
   }
 }
 

@@ -7,7 +7,7 @@ understudy_golden(generate
   output_is_key output_is_link partial partial_of_capture partial_refused profile profile_and_none profile_count profile_dlrm
   profile_gpu_only profile_is_trace profile_json profile_missing profile_none profile_of_capture profile_other profile_twice
   profile_two quiet reduce reduce_op_bad resnet resnet_all resnet_step shapes shapes_bad shapes_json sign sign_again sign_bad_key sign_json sign_no_output size_bad size_of_nothing subgraph subgraph_backward subgraph_no_backward two_ranks
-  unknown_only unknown_step unknown_subgraph unlinked_fault_counts unlinked_profile version wrappers)
+  unknown_only unknown_step unknown_subgraph unlinked_fault_counts unlinked_profile version world world_refused world_usage wrappers)
 if(TARGET understudy_cli_replay)
   understudy_golden(generate new_key)
 endif()

@@ -12,7 +12,7 @@ if(TARGET understudy_backend_mpi)
   understudy_golden(replay
     eight_ranks mpirun_on_path rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench
     ranks_fewer ranks_interrupted ranks_interrupted_term ranks_killed ranks_min_coverage ranks_mismatch ranks_mismatch_size
-    ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws ranks_parallel
+    ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws ranks_parallel ranks_scaled
     ranks_operator_throws_json ranks_operator_times ranks_other_arguments ranks_other_benchmarks ranks_out_of_memory
     ranks_report_elsewhere
     sweep ranks_unknown_flag ranks_unknown_flag_on_one ranks_world_size ranks_zeros_on_one

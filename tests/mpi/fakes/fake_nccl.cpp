@@ -59,6 +59,8 @@ enum DType {
 }  // namespace
 
 static std::atomic<int> in_progress = 0;  ///< communicators of the process
+static std::atomic<int> begun = 0;        ///< connections of the process
+static std::atomic<int> held_until = 0;   ///< so many have begun, none ends
 
 struct ncclComm {
   std::shared_ptr<Wires> wires;
@@ -91,7 +93,15 @@ struct ncclComm {
     return kInProgress;
   }
   int connect() {
-    return progress([this] { static_cast<void>(wires->connect()); });
+    ++begun;
+    return progress([this] {
+      constexpr auto kHold = std::chrono::seconds(20);
+      const auto start = std::chrono::steady_clock::now();
+      while (begun < held_until && std::chrono::steady_clock::now() - start < kHold) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      static_cast<void>(wires->connect());
+    });
   }
 };
 
@@ -467,6 +477,10 @@ int ncclCommGetAsyncError(ncclComm* comm, int* status) {
             : comm->is_in_progress       ? kInProgress
                                          : kSuccess;
   return kSuccess;
+}
+/// No connection of this process ends before `count` of them have begun.
+void fake_nccl_hold_until(int count) {
+  held_until = begun + count;
 }
 /// What this process did since it last asked, a line each.
 const char* fake_nccl_log() {

@@ -71,6 +71,7 @@ class Packer {
     manifest.sources = bench_.sources;
     manifest.groups = bench_.groups;
     manifest.partial = bench_.partial;
+    manifest.scaled = bench_.scaled;
     for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
       manifest.ranks.push_back(pack_rank(rank));
     }
@@ -151,6 +152,7 @@ class Unpacker {
     bench.sources = std::move(manifest.sources);
     bench.groups = std::move(manifest.groups);
     bench.partial = std::move(manifest.partial);
+    bench.scaled = std::move(manifest.scaled);
     const std::vector<CompiledKernel> kernels = read_kernels();
     for (const Manifest::Rank& rank : manifest.ranks) {
       const int number = static_cast<int>(bench.programs.size());

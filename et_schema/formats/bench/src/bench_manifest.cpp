@@ -245,6 +245,27 @@ void members(auto& json, SameAs<PartialJob> auto& partial) {
   json("ranks", partial.ranks);
 }
 
+void members(auto& json, SameAs<ScaledGroup> auto& group) {
+  json("name", group.name);
+  json("description", group.description);
+  json("kind", group.kind);
+  json("why", group.why, kFreeText);
+  json("rule", group.rule, kFreeText);
+  json("ranks_before", group.ranks_before, AtLeast{1});
+  json("ranks_after", group.ranks_after, AtLeast{1});
+  json("calls", group.calls);
+  json("sent_bytes_before", group.sent_bytes_before, AtLeast{0});
+  json("sent_bytes_after", group.sent_bytes_after, AtLeast{0});
+  json("received_bytes_before", group.received_bytes_before, AtLeast{0});
+  json("received_bytes_after", group.received_bytes_after, AtLeast{0});
+}
+
+void members(auto& json, SameAs<ScaledJob> auto& scaled) {
+  json("world_size", scaled.world_size, AtLeast{1});
+  json("ranks", scaled.ranks);
+  json("groups", scaled.groups);
+}
+
 static void check_partial(const JsonField& field, const PartialJob& partial, std::size_t programs) {
   const std::vector<std::int64_t>& ranks = partial.ranks;
   if (partial.world_size < 1 || partial.world_size > kMaxWorldSize) {
@@ -281,6 +302,9 @@ std::string manifest_to_json(const Manifest& manifest) {
   if (manifest.partial) {
     out += ",\n\"partial\":" + dump_lines(json_of(*manifest.partial), 0);
   }
+  if (manifest.scaled) {
+    out += ",\n\"scaled\":" + dump_lines(json_of(*manifest.scaled), 0);
+  }
   out += ",\n\"sources\":" + lines_of(manifest.sources);
   out += ",\n\"process_groups\":" + lines_of(manifest.groups, "id");
   return out + ",\n\"ranks\":" + lines_of(manifest.ranks, "rank") + "}\n";
@@ -313,6 +337,12 @@ Manifest parse_manifest(std::string_view json, const std::string& file) {
   if (const auto partial = root.find("partial")) {
     read_json(*partial, manifest.partial);
     check_partial(*partial, *manifest.partial, manifest.ranks.size());
+  }
+  if (const auto scaled = root.find("scaled")) {
+    read_json(*scaled, manifest.scaled);
+    if (manifest.scaled->ranks.size() != manifest.ranks.size()) {
+      scaled->at("ranks").fail(fmt::format("{} ranks, one a program", manifest.ranks.size()));
+    }
   }
   if (!manifest.sources.empty() && manifest.sources.size() != manifest.ranks.size()) {
     root.at("sources").fail(fmt::format("{} sources, one a rank", manifest.ranks.size()),

@@ -28,6 +28,7 @@ struct Manifest {
   std::vector<ProcessGroup> groups;
   std::vector<Rank> ranks;
   std::optional<PartialJob> partial;
+  std::optional<ScaledJob> scaled;
   int version = kBenchVersion;
 };
 

@@ -34,6 +34,31 @@ struct PartialJob {
   bool operator==(const PartialJob&) const = default;
 };
 
+/// What became of a process group in a job of another size (generate --world-size).
+struct ScaledGroup {
+  std::string name;
+  std::string description;
+  std::string kind;  ///< what its ranks divide: "data", "sharded", "expert", "tensor", "pipeline"
+  std::string why;   ///< how that is known
+  std::string rule;  ///< what that means for its calls
+  std::int64_t ranks_before = 1;
+  std::int64_t ranks_after = 1;
+  std::uint64_t calls = 0;             ///< of one rank, the first of the group that is there
+  std::int64_t sent_bytes_before = 0;  ///< Σ bytes of these calls' inputs
+  std::int64_t sent_bytes_after = 0;
+  std::int64_t received_bytes_before = 0;  ///< Σ bytes of their outputs
+  std::int64_t received_bytes_after = 0;
+  bool operator==(const ScaledGroup&) const = default;
+};
+
+/// The job that a benchmark of another number of ranks was made of.
+struct ScaledJob {
+  std::int64_t world_size = 1;      ///< of the job that was traced
+  std::vector<std::int64_t> ranks;  ///< by program: the rank of that job which it does as
+  std::vector<ScaledGroup> groups;  ///< those that communicate
+  bool operator==(const ScaledJob&) const = default;
+};
+
 /// Where instructions of a composed program are from.
 struct Origin {
   std::uint64_t first = 0;  ///< the first of them
@@ -61,6 +86,7 @@ struct Bench {
   std::vector<ProcessGroup> groups;  ///< GroupId → group; group 0 is the world, named "world"
   std::vector<Program> programs;     ///< one a rank; equal ones are stored once
   std::optional<PartialJob> partial = {};         ///< absent: all ranks of the job are there
+  std::optional<ScaledJob> scaled = {};           ///< present: of another number of ranks
   std::vector<std::vector<Origin>> origins = {};  ///< by program, of composed ones; else none
   /// Files of rows that say what its custom operators mean (operator_map.h), which users gave: the
   /// texts, those that count first in front.

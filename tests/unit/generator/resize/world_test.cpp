@@ -1,0 +1,184 @@
+#include "generator/resize/world.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "made_program.h"
+#include "testing/error_text.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::SlotId;
+using testing::list_of;
+using testing::Made;
+using testing::ref;
+using testing_errors::error_of;
+
+/// A job whose ranks do the same, in one group.
+class World : public ::testing::Test {
+ protected:
+  void call(CommKind kind, SlotId input, SlotId output) {
+    made_.add("call", {list_of({input}), list_of({output})}, {});
+    et_schema::Instruction& call = made_.program.instructions.back();
+    call.kind = et_schema::InstructionKind::kCollective;
+    call.comm.emplace().kind = kind;
+  }
+  ScaledWorld scaled(std::size_t from, int to, GroupKinds kinds = {}) {
+    bench_ = {};
+    bench_.programs.assign(from, made_.program);
+    add_world(static_cast<std::int64_t>(from));
+    return with_world_size(bench_, {.ranks = to, .kinds = std::move(kinds)});
+  }
+
+  void add_world(std::int64_t ranks) {
+    et_schema::ProcessGroup& group = bench_.groups.emplace_back();
+    group.name = "world";
+    group.size = ranks;
+  }
+
+  Made made_;
+  et_schema::Bench bench_;
+};
+
+TEST_F(World, OneRankOfDataParallelOnesStandsForAll) {
+  const SlotId gradient = made_.op("aten::mul.Tensor", {ref(made_.data({8, 4}))}, {8, 4});
+  call(CommKind::kAllReduce, gradient, gradient);
+  const ScaledWorld world = scaled(1, 4);
+  EXPECT_EQ(world.program_of, (std::vector<std::uint32_t>{0, 0, 0, 0}));
+  EXPECT_EQ(world.groups.front().size, 4);
+  EXPECT_FALSE(world.has_other_shapes);
+  EXPECT_EQ(world.scaled,
+            (et_schema::ScaledJob{.world_size = 1,
+                                  .ranks = {0, 0, 0, 0},
+                                  .groups = {{.name = "world",
+                                              .description = "",
+                                              .kind = "data",
+                                              .why = "no layer computes on most of what it sums",
+                                              .rule = "sums and broadcasts keep their size",
+                                              .ranks_before = 1,
+                                              .ranks_after = 4,
+                                              .calls = 1,
+                                              .sent_bytes_before = 128,
+                                              .sent_bytes_after = 128,
+                                              .received_bytes_before = 128,
+                                              .received_bytes_after = 128}}}));
+}
+
+class ShardedWorld : public World {
+ protected:
+  ShardedWorld() {
+    call(CommKind::kAllGatherBase, part_, whole_);
+    call(CommKind::kReduceScatterBase, whole_, gradient_);
+    made_.add("aten::add_.Tensor", {ref(part_), ref(gradient_)}, {ref(part_)});
+    made_.say_schema("aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)");
+  }
+
+  SlotId part_ = made_.data({12});
+  SlotId whole_ = made_.slot({24});
+  SlotId gradient_ = made_.slot({12});
+};
+
+TEST_F(ShardedWorld, APartFollowsTheRanksAndAWholeKeepsItsSize) {
+  for (const int ranks : {1, 4, 8}) {
+    const ScaledWorld world = scaled(2, ranks);
+    const et_schema::Program& program = world.programs.back();
+    const std::int64_t part = 24 / ranks;
+    EXPECT_EQ(program.slots[part_].sizes, (testing::Sizes{part}));
+    EXPECT_EQ(program.slots[gradient_].sizes, (testing::Sizes{part}));
+    EXPECT_EQ(program.slots[whole_].sizes, (testing::Sizes{24}));
+    EXPECT_EQ(program.storages[program.slots[part_].storage].bytes, part * 4);
+    const et_schema::ScaledGroup& group = world.scaled.groups.front();
+    EXPECT_EQ(group.kind, "sharded");
+    EXPECT_EQ(group.why, "it gathers and scatters flat parts");
+    EXPECT_EQ(group.sent_bytes_before, 48 + 96);
+    EXPECT_EQ(group.sent_bytes_after, part * 4 + 96);
+    EXPECT_EQ(group.received_bytes_after, 96 + part * 4);
+  }
+}
+
+TEST_F(ShardedWorld, RanksThatCannotShareEvenlyAreRefusedWithThoseThatCan) {
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput, [&] { return scaled(2, 5); }),
+            "the job cannot be scaled to another number of ranks\n"
+            "  rank:     0\n"
+            "  field:    --world-size\n"
+            "  expected: sharded parameters that 5 ranks can share evenly\n"
+            "  got:      a part [12] of 2 ranks\n"
+            "  hint:     sizes that work: 1, 2, 4, 8");
+}
+
+/// The storage of a part that was freed is one storage in the trace with what got its memory.
+TEST_F(ShardedWorld, AWholeInMemoryWhereAPartLayGetsItsOwn) {
+  const SlotId table = made_.slot({2, 10});
+  made_.program.slots[table].storage = made_.program.slots[gradient_].storage;
+  made_.program.slots[table].dtype = et_schema::DType::kBFloat16;
+  made_.add("as_strided", {ref(gradient_)}, {ref(table)});
+  made_.program.instructions.back().kind = et_schema::InstructionKind::kAlias;
+  made_.add("aten::split_with_sizes_copy.out", {ref(whole_), list_of({table})}, {});
+  made_.program.slots[whole_].sizes = {2, 12};
+  made_.program.slots[whole_].strides = {12, 1};
+  const ScaledWorld world = scaled(2, 4);
+  const et_schema::Program& program = world.programs.front();
+  EXPECT_EQ(program.slots[gradient_].sizes, (testing::Sizes{6}));
+  EXPECT_EQ(program.slots[table].sizes, (testing::Sizes{4, 5}));
+  EXPECT_NE(program.slots[table].storage, program.slots[gradient_].storage);
+  EXPECT_EQ(program.storages[program.slots[table].storage].bytes, 40);
+  EXPECT_TRUE(program.storages[program.slots[table].storage].external);
+  EXPECT_EQ(program.storages[program.slots[gradient_].storage].bytes, 24);
+}
+
+TEST_F(World, TensorParallelRanksKeepTheirNumber) {
+  const SlotId sum = made_.op("aten::mm", {ref(made_.data({8, 4}))}, {8, 4});
+  call(CommKind::kAllReduce, sum, sum);
+  made_.op("aten::mm", {ref(sum)}, {8, 4});
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput, [&] { return scaled(2, 4); }),
+            "the job cannot be scaled to another number of ranks\n"
+            "  field:    --world-size\n"
+            "  expected: a group whose ranks divide the batch: data, sharded or expert\n"
+            "  got:      group 'world' is tensor: layers compute on most of what it sums\n"
+            "  hint:     the only size that works is 2; --group NAME=data says that a group is of "
+            "data-parallel ranks");
+  const ScaledWorld world = scaled(2, 4, {{"world", GroupKind::kData}});
+  EXPECT_EQ(world.scaled.groups.front().why, "--group world=data");
+  EXPECT_EQ(world.scaled.ranks, (std::vector<std::int64_t>{0, 1, 0, 1}));
+}
+
+TEST_F(World, ExpertsGetAsManyRowsFromMoreRanks) {
+  const SlotId tokens = made_.data({8, 4});
+  const SlotId received = made_.slot({8, 4});
+  call(CommKind::kAllToAllV, tokens, received);
+  made_.program.instructions.back().comm->in_splits = {5, 3};
+  made_.program.instructions.back().comm->out_splits = {5, 3};
+  bench_.programs = {made_.program, made_.program};
+  bench_.programs[1].instructions.back().comm->in_splits = {3, 5};
+  bench_.programs[1].instructions.back().comm->out_splits = {3, 5};
+  add_world(2);
+  const ScaledWorld world = with_world_size(bench_, {.ranks = 4, .kinds = {}});
+  ASSERT_EQ(world.programs.size(), 4U);
+  for (std::size_t from = 0; from < 4; ++from) {
+    const auto& sent = world.programs[from].instructions.back().comm->in_splits;
+    ASSERT_EQ(sent.size(), 4U);
+    EXPECT_EQ(sent[0] + sent[1] + sent[2] + sent[3], 8);
+    for (std::size_t to = 0; to < 4; ++to) {
+      EXPECT_EQ(sent[to], world.programs[to].instructions.back().comm->out_splits[from]);
+    }
+  }
+}
+
+TEST_F(World, AGroupThatIsNotThereIsRefused) {
+  const SlotId sum = made_.data({8});
+  call(CommKind::kAllReduce, sum, sum);
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kUsage,
+                     [&] {
+                       return scaled(2, 4, {{"tp", GroupKind::kTensor}});
+                     }),
+            "no such process group\n"
+            "  field:    --group\n"
+            "  expected: world\n"
+            "  got:      tp");
+}
+
+}  // namespace
+}  // namespace understudy::generator
