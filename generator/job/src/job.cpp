@@ -120,7 +120,9 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
                                                                : "process groups",
        .expected = traces(world_size),
        .got = traces(static_cast<std::int64_t>(given)),
-       .hint = kAllowPartial});
+       .hint = given > 1 ? kAllowPartial
+                         : fmt::format("{}, or --world-size {}: the others do as this one did",
+                                       kAllowPartial, world_size)});
 }
 
 /// Refuses two traces of one process: each rank is a process with its own ids.

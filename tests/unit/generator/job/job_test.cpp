@@ -18,6 +18,10 @@ constexpr const char* kHint =
     "\n  hint:     give the traces of all ranks of one job, or --allow-partial: each rank then "
     "replays alone";
 
+std::string for_all(int ranks) {
+  return fmt::format(", or --world-size {}: the others do as this one did", ranks);
+}
+
 /// A rank of a job whose process groups say that it has `world_size` ranks; 0: they say nothing.
 Trace rank_of(int rank, std::int64_t world_size) {
   test::TraceBuilder builder;
@@ -92,7 +96,7 @@ TEST_P(JobRanks, OneLessIsRefusedUnlessAllowed) {
                                          "  expected: traces of {} ranks\n"
                                          "  got:      traces of {} rank{}",
                                          GetParam() + 1, GetParam(), plural) +
-                                 kHint);
+                                 kHint + (GetParam() == 1 ? for_all(2) : ""));
   const Job job = find_job(traces, PartialRanks::kAllowed);
   EXPECT_EQ(job.missing, 1U);
   ASSERT_TRUE(job.partial);
@@ -126,7 +130,7 @@ TEST(Job, PartsOfAnAllToAllTellTheWorldWhereNoGroupDoes) {
                                          "  field:    splits, group sizes\n"
                                          "  expected: traces of 3 ranks\n"
                                          "  got:      traces of 1 rank") +
-                                 kHint);
+                                 kHint + for_all(3));
   EXPECT_EQ(find_job(traces, PartialRanks::kAllowed).partial, (et_schema::PartialJob{3, {1}}))
       << "what it sends to itself is what it gets from itself";
 }
