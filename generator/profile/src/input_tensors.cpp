@@ -92,7 +92,7 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
     choice.tensor = kNotSeen;
   }
   if (choice.tensor == kNotSeen) {
-    choice.tensor = add_external(tensor, open);
+    choice.tensor = add_external(tensor, wanted.begin_ns, open);
   } else if (choice.told == Told::kInferred) {
     losses_.add(Loss::kInferredTensors);
   }
@@ -170,7 +170,8 @@ SeenIndex InputTensors::given_by_caller(const Call& call, const Tensor& tensor,
   return found == given.end() ? kNotSeen : *found;
 }
 
-SeenIndex InputTensors::add_external(const Tensor& tensor, std::span<const Frame> open) {
+SeenIndex InputTensors::add_external(const Tensor& tensor, std::int64_t now_ns,
+                                     std::span<const Frame> open) {
   SeenTensor seen;
   seen.sizes = tensor.sizes;
   seen.strides = tensor.has_strides
@@ -183,7 +184,7 @@ SeenIndex InputTensors::add_external(const Tensor& tensor, std::span<const Frame
   storage.is_external = true;
   storage.bytes = extent_bytes(seen.sizes, seen.strides, 0, tensor.item_bytes);
   seen.storage = tensors_.add_storage(storage);
-  const SeenIndex index = tensors_.add(seen);
+  const SeenIndex index = tensors_.add(seen, now_ns);
   if (!open.empty() && open.back().is_operator) {
     tensors_[index].is_visible = false;
   }

@@ -50,7 +50,7 @@ class InputTensors {
                                             std::span<const SeenIndex> taken) const;
   [[nodiscard]] SeenIndex given_by_caller(const Call& call, const et_schema::Tensor& tensor,
                                           std::span<const Frame> open) const;
-  [[nodiscard]] SeenIndex add_external(const et_schema::Tensor& tensor,
+  [[nodiscard]] SeenIndex add_external(const et_schema::Tensor& tensor, std::int64_t now_ns,
                                        std::span<const Frame> open);
   [[nodiscard]] static bool is_number(const Call& call, const et_schema::Tensor& tensor);
   void order_arguments(const Call& call, std::vector<SeenIndex>& found) const;

@@ -86,7 +86,7 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
       claim(call, number, storage);  // out=, which had no elements, was given memory
     }
   }
-  return tensors_.add(seen);
+  return tensors_.add(seen, host_.events[call.event].end_ns);
 }
 
 /// Finds the allocation of a storage that the call made for that result.

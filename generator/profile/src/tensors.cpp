@@ -82,10 +82,14 @@ StorageIndex Tensors::add_storage(const SeenStorage& storage) {
   return static_cast<StorageIndex>(storages_.size() - 1);
 }
 
-SeenIndex Tensors::add(const SeenTensor& tensor) {
+SeenIndex Tensors::add(const SeenTensor& tensor, std::int64_t now_ns) {
   seen_.push_back(tensor);
   const auto index = static_cast<SeenIndex>(seen_.size() - 1);
-  by_sizes_[{tensor.sizes.begin(), tensor.sizes.end()}].push_back(index);
+  std::vector<SeenIndex>& alike = by_sizes_[{tensor.sizes.begin(), tensor.sizes.end()}];
+  if (alike.size() == alike.capacity()) {  // seldom enough to cost nothing
+    std::erase_if(alike, [&](SeenIndex other) { return storage_of(other).freed_ns <= now_ns; });
+  }
+  alike.push_back(index);
   return index;
 }
 

@@ -96,8 +96,10 @@ class Tensors {
   [[nodiscard]] std::size_t storages() const { return storages_.size(); }
 
   [[nodiscard]] StorageIndex add_storage(const SeenStorage& storage);
-  [[nodiscard]] SeenIndex add(const SeenTensor& tensor);
-  /// Those of these sizes, in the order of their births.
+  /// `now_ns`: the time at which the call has shown it.
+  [[nodiscard]] SeenIndex add(const SeenTensor& tensor, std::int64_t now_ns);
+  /// Those of these sizes, in the order of their births. Some whose memory was freed before
+  /// `now_ns` are no longer among them: no later call can have them.
   [[nodiscard]] std::span<const SeenIndex> of_sizes(std::span<const std::int64_t> sizes) const;
 
  private:
