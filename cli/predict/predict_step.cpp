@@ -186,6 +186,12 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
                     count_text(*profile->minor_faults), count_text(*profile->profiled_minor_faults),
                     predictor::PageFaultCost{}.ns * 1e-3));
   }
+  if (arguments.recorded && profile && profile->awaited_before_ns > 0) {
+    texts.push_back(fmt::format(
+        "the recorded step waited {:.3f} ms for work from before the profile, which are "
+        "left out of its time",
+        static_cast<double>(profile->awaited_before_ns) * kMsPerNs));
+  }
   if (job.is_partial) {
     texts.emplace_back(
         "not all ranks of the job are here: each runs alone, the others arrive when it does");

@@ -112,7 +112,7 @@ std::int64_t recorded_step_ns(const Program& program) {
       streams_ns[*instruction.timing->stream] += instruction.timing->device_ns;
     }
   }
-  std::int64_t step_ns = program.profile->step_ns;
+  std::int64_t step_ns = own_step_ns(*program.profile);
   for (const auto& [stream, ns] : streams_ns) {
     step_ns = std::max(step_ns, ns);
   }

@@ -55,6 +55,7 @@ class Linker {
     join_ = join();
     const DeviceEvents device = link_device_events(profile_, host_);
     const std::vector<HostWait> waits = find_waits(profile_, host_, join_);
+    result_.profile.awaited_before_ns = awaited_before(profile_, host_, join_, device, waits);
     const std::vector<EventWait> event_waits = find_event_waits(profile_, host_, join_);
     if (options_.graph_run != nullptr) {
       graph_ = graph_times(profile_, host_, device, join_, *options_.graph_run);

@@ -1,6 +1,7 @@
 #include "waits.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -77,7 +78,7 @@ class PlaceFinder {
     if (!step) {
       return std::nullopt;
     }
-    HostWait wait{*step, {}, 0, std::clamp<std::int64_t>(call.dur_ns, 0, kLatestNs)};
+    HostWait wait{*step, {}, start_ns, 0, std::clamp<std::int64_t>(call.dur_ns, 0, kLatestNs)};
     wait.ahead_ns = ends_ns_[*step] - start_ns;
     for (HostIndex next = first_from(*thread, start_ns); next < thread->end; ++next) {
       if (const auto& [of_step, position] = joined_[next]; of_step != kNoStep) {
@@ -180,6 +181,41 @@ std::vector<HostWait> find_waits(const et_schema::Profile& profile, const HostEv
     }
   }
   return waits;
+}
+
+std::int64_t awaited_before(const et_schema::Profile& profile, const HostEvents& host,
+                            const Join& join, const DeviceEvents& device,
+                            const std::vector<HostWait>& waits) {
+  const auto end_of = [&](std::uint32_t source) {
+    return host.relative(profile.events[source].ts_ns) +
+           std::clamp<std::int64_t>(profile.events[source].dur_ns, 0, kLatestNs);
+  };
+  std::int64_t before_ns = std::numeric_limits<std::int64_t>::min();  // the earlier work's end
+  for (const UnlinkedEvent& event : device.unlinked) {
+    before_ns =
+        event.launch == event.source ? std::max(before_ns, end_of(event.source)) : before_ns;
+  }
+  std::vector<std::int64_t> of_steps;
+  for (std::size_t s = 0; s < join.steps.size(); ++s) {
+    const StepSpan& span = join.steps[s].span;
+    std::int64_t first_launch_ns = span.end_ns;
+    std::int64_t left_ns = 0;
+    for (const DeviceEvent& event : device.linked) {
+      const std::int64_t launch_ns = host.relative(profile.events[event.launch].ts_ns);
+      if (span.begin_ns <= launch_ns && launch_ns < span.end_ns) {
+        first_launch_ns = std::min(first_launch_ns, launch_ns);
+        left_ns = std::max(left_ns, end_of(event.source) - span.end_ns);
+      }
+    }
+    std::int64_t waited_ns = 0;
+    for (const HostWait& wait : waits) {
+      if (wait.step == s && wait.start_ns < first_launch_ns) {
+        waited_ns += std::clamp<std::int64_t>(before_ns - wait.start_ns, 0, wait.host_ns);
+      }
+    }
+    of_steps.push_back(std::max<std::int64_t>(waited_ns - left_ns, 0));
+  }
+  return median(of_steps);
 }
 
 std::vector<EventWait> find_event_waits(const et_schema::Profile& profile, const HostEvents& host,

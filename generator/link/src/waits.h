@@ -7,6 +7,7 @@
 
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/program.h"
+#include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "join.h"
 #include "layout.h"
@@ -18,6 +19,7 @@ struct HostWait {
   std::size_t step = 0;  ///< in Join::steps
   /// Position in JoinNodes of the node that its thread begins next; none: the step's end.
   std::optional<std::size_t> before = {};
+  std::int64_t start_ns = 0;
   std::int64_t ahead_ns = 0;  ///< from its start to that node
   std::int64_t host_ns = 0;
   et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
@@ -45,6 +47,13 @@ struct EventWait {
 /// time is n log n.
 [[nodiscard]] std::vector<HostWait> find_waits(const et_schema::Profile& profile,
                                                const HostEvents& host, const Join& join);
+
+/// How long a step's host, before it launched anything, waited for work that was launched before
+/// the profile began, beyond the time for which the device is busy with the step's own work once
+/// its host has ended: the median over the steps. `host` as for find_waits().
+[[nodiscard]] std::int64_t awaited_before(const et_schema::Profile& profile, const HostEvents& host,
+                                          const Join& join, const DeviceEvents& device,
+                                          const std::vector<HostWait>& waits);
 
 /// The waits that at least half of the steps show, with medians over the steps, at their places in
 /// the typical step.

@@ -208,7 +208,7 @@ void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction
     const std::int64_t step_ns = et_schema::recorded_step_ns(job.program(rank.rank));
     step.recorded_ms = static_cast<double>(step_ns) * kMsPerNs;
     // Of a step that its device ends, not its host.
-    step.predicted_ms = step_ns > profile->step_ns
+    step.predicted_ms = step_ns > et_schema::own_step_ns(*profile)
                             ? rank.iteration_ms
                             : static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
     if (profile->unprofiled_step_ns) {

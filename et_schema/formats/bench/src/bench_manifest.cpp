@@ -191,6 +191,7 @@ void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json("join", profile.join, Names{join_named, R"("record function id", "order" or "own")"});
   json("steps", profile.steps);
   json("step_ns", profile.step_ns);
+  json.unless(0, "awaited_before_ns", profile.awaited_before_ns, AtLeast{0});
   json("unprofiled_step_ns", profile.unprofiled_step_ns);
   json("minor_faults", profile.minor_faults);
   json("profiled_minor_faults", profile.profiled_minor_faults);

@@ -40,13 +40,29 @@ et_schema::Trace trace_of_step() {
   return builder.trace();
 }
 
-std::vector<DeviceWait> waits_of(std::string events) {
+et_schema::RecordedProfile profile_of(std::string events) {
   events.back() = ']';
   std::vector<et_schema::Trace> traces;
   traces.push_back(trace_of_step());
   const std::vector<Link> links = {
       link(traces[0], et_schema::parse_kineto("{\"traceEvents\":[" + events + "}", "k.json"))};
-  return generate(traces, {}, links).programs.front().profile->device_waits;
+  return *generate(traces, {}, links).programs.front().profile;
+}
+
+std::vector<DeviceWait> waits_of(const std::string& events) {
+  return profile_of(events).device_waits;
+}
+
+std::string kernel(int start_us, int for_us, int correlation) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{},"dur":{},"args":{{"correlation":{},"stream":7}}}},)",
+      start_us, for_us, correlation);
+}
+
+std::string launch(int start_us, int correlation) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{},"dur":1,"args":{{"correlation":{}}}}},)",
+      start_us, correlation);
 }
 
 DeviceWait wait(int start_us, int for_us, DeviceWait::For waits_for) {
@@ -61,6 +77,19 @@ TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
   }
   EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(20, 10, DeviceWait::For::kEvent),
                                                        wait(70, 20, DeviceWait::For::kDevice)}));
+}
+
+/// The step's first 5 us waited for a kernel that was launched before the profile began.
+TEST(LinkWaits, ForWorkFromBeforeTheProfileAreNoneOfTheSteps) {
+  const std::string wait = event_text("cuda_runtime", "cudaDeviceSynchronize", 2, 6);
+  const std::string own =
+      launch(12, 2) + event_text("cuda_runtime", "cudaDeviceSynchronize", 50, 9);
+  EXPECT_EQ(profile_of(step(0, kernel(0, 7, 1) + wait + own + kernel(55, 4, 2))).awaited_before_ns,
+            5 * kMicrosecond_ns);
+  // The step leaves 3 us of work to the next one, which has to wait for as much.
+  EXPECT_EQ(profile_of(step(0, kernel(0, 7, 1) + wait + own + kernel(99, 4, 2))).awaited_before_ns,
+            2 * kMicrosecond_ns);
+  EXPECT_EQ(profile_of(step(0, wait + own + kernel(55, 4, 2))).awaited_before_ns, 0);
 }
 
 TEST(LinkWaits, OfAnOperatorAreItsOwn) {

@@ -324,6 +324,9 @@ struct RecordedProfile {
   JoinKind join = JoinKind::kRecordFunctionId;
   std::uint64_t steps = 1;   ///< profiled steps that the medians are over
   std::int64_t step_ns = 0;  ///< duration of the step on the host, observer cost removed
+  std::int64_t awaited_before_ns =
+      0;  ///< of step_ns: the host waited for work from before the
+          ///< profile, longer than for what a step leaves undone itself
   std::optional<std::int64_t> unprofiled_step_ns = {};     ///< median of the steps that nothing
                                                            ///< observed, where the capture tells
   std::optional<std::int64_t> minor_faults = {};           ///< page faults of such a step, likewise

@@ -22,9 +22,14 @@ namespace understudy::et_schema {
 /// it, float32 where none does.
 [[nodiscard]] DType default_dtype(const Program& program);
 
-/// How long the recorded step took: its part on the host, or what the busiest stream of its device
-/// took, where that is more. A profile tells no end of a step that nothing synchronises. 0: no
-/// profile is linked.
+/// The step's part on the host, without its waits for work from before the profile.
+[[nodiscard]] constexpr std::int64_t own_step_ns(const RecordedProfile& profile) {
+  return std::max<std::int64_t>(profile.step_ns - profile.awaited_before_ns, 0);
+}
+
+/// How long the recorded step took: own_step_ns(), or what the busiest stream of its device took,
+/// where that is more. A profile tells no end of a step that nothing synchronises. 0: no profile is
+/// linked.
 [[nodiscard]] std::int64_t recorded_step_ns(const Program& program);
 
 // What is taken for true of tensors made before the step of which a trace says too little.
