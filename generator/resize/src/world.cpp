@@ -552,7 +552,7 @@ class Scaling {
       allocation = &instruction;
     }
     program.slots[output].sizes[0] = rows;
-    fit_storages(recorded, program, static_cast<int>(source.rank));
+    fit_storages(recorded, program, static_cast<int>(source.rank), "--world-size");
     if (allocation != nullptr) {
       scale_arguments(recorded, program, *allocation);
       allocation->body.clear();
