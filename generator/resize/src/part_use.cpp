@@ -59,6 +59,9 @@ PartUse use_in_operator(const Program& program, const Instruction& instruction) 
   if (et_schema::asks_about_tensors(instruction.name)) {
     return PartUse::kNothing;
   }
+  if (et_schema::allocates_memory(instruction.name) && op.ends_with("_like")) {
+    return PartUse::kMakesLike;
+  }
   if (rule == kReshape || rule == kFactory || known == "view" ||
       et_schema::allocates_memory(instruction.name)) {
     return PartUse::kView;

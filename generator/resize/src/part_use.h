@@ -16,7 +16,8 @@ enum class PartUse : std::uint8_t {
   kJoins,      ///< the other way
   kTables,     ///< all ranks' parts: out of a gathered whole, or into one to be scattered
   kCopiesIn,   ///< a part to where all are gathered
-  kView
+  kView,       ///< the same part, or the same of other memory
+  kMakesLike   ///< memory of the first tensor's sizes
 };
 
 /// `groups`: whose ranks share the parameters. Operators that ATen does not have and no rule names

@@ -161,6 +161,9 @@ bool ShardRoles::carry(const Instruction& instruction) {
       return carry_tables(instruction);
     case PartUse::kCopiesIn:
       return set_all(et_schema::slots_in({instruction.args.front()}), ShardRole::kPart);
+    case PartUse::kMakesLike:
+      return !makes_like_other(instruction) &&
+             set_all(et_schema::slots_in(instruction.results), ShardRole::kPart);
     case PartUse::kNothing:
     case PartUse::kView:
     case PartUse::kUnknown:
@@ -237,6 +240,11 @@ bool ShardRoles::keeps_parts(const Instruction& instruction) const {
   const Slots out = et_schema::slots_in(instruction.results);
   return in.size() != 1 || out.size() != 1 ||
          (roles_[in[0]] == ShardRole::kPart) == (roles_[out[0]] == ShardRole::kPart);
+}
+
+bool ShardRoles::makes_like_other(const Instruction& instruction) const {
+  return part_use(program_, instruction, groups_) == PartUse::kMakesLike &&
+         roles_[et_schema::slots_in(instruction.args).front()] != ShardRole::kPart;
 }
 
 bool ShardRoles::leaves_part(const Instruction& alias) const {

@@ -31,6 +31,8 @@ class ShardRoles {
   [[nodiscard]] bool concern(const et_schema::Instruction& instruction) const;
   /// Of an alias: whether it sees the memory of a part as something else.
   [[nodiscard]] bool leaves_part(const et_schema::Instruction& alias) const;
+  /// Whether it makes memory in the sizes of a tensor that is no part.
+  [[nodiscard]] bool makes_like_other(const et_schema::Instruction& instruction) const;
   /// By storage: elements of a part that is gathered to where it lies.
   [[nodiscard]] const std::map<et_schema::StorageId, std::int64_t>& in_place() const {
     return in_place_;

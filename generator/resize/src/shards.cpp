@@ -14,6 +14,16 @@
 #include "part_arguments.h"
 
 namespace understudy::generator {
+namespace {
+
+/// A tensor like another one, made before the step, in place of the first argument.
+void read_from_outside(Slot tensor, Instruction& instruction, Program& program) {
+  tensor.external = true;
+  instruction.args.front().value = Argument::SlotRef{static_cast<SlotId>(program.slots.size())};
+  program.slots.push_back(std::move(tensor));
+}
+
+}  // namespace
 
 Shards::Shards(const Program& program, const std::set<et_schema::GroupId>& groups,
                std::int64_t from, std::int64_t to, int rank)
@@ -63,8 +73,25 @@ std::uint64_t Shards::apply(Program& program, std::int64_t recorded_position,
     }
   }
   separate_memory(program);
+  give_templates(program);
   fit_storages(program_, program, rank_, "--world-size");
   return change(program.instructions, program, position);
+}
+
+/// A part may have been made in the sizes of a piece of a whole.
+void Shards::give_templates(Program& program) const {
+  for (Instruction& instruction : program.instructions) {
+    if (!roles_.concern(instruction) || !roles_.makes_like_other(instruction)) {
+      continue;
+    }
+    Slot like = program.slots[et_schema::slots_in(instruction.results).front()];
+    like.offset = 0;
+    et_schema::Device device = program.storages[like.storage].device;
+    like.storage = static_cast<StorageId>(program.storages.size());
+    program.storages.push_back(
+        {.device = device, .bytes = et_schema::extent_bytes(like), .external = true});
+    read_from_outside(std::move(like), instruction, program);
+  }
 }
 
 /// Memory where a part lay, freed, may have been given to a whole, of which the trace shows one
@@ -84,10 +111,7 @@ void Shards::separate_memory(Program& program) const {
                                   .bytes = move_wholes(storage, found->second, program),
                                   .external = true});
     }
-    Slot whole = program.slots[out];
-    whole.external = true;
-    instruction.args.front().value = Argument::SlotRef{static_cast<SlotId>(program.slots.size())};
-    program.slots.push_back(std::move(whole));
+    read_from_outside(program.slots[out], instruction, program);
   }
 }
 
@@ -116,7 +140,7 @@ std::uint64_t Shards::change(std::vector<Instruction>& instructions, const Progr
       change_part_arguments(program_, scaled, to_, position, instruction);
     }
     // Of FSDP's operators what is recorded below is what a target runs.
-    if (instruction.name.starts_with("fsdp::")) {
+    if (from_ == to_ || instruction.name.starts_with("fsdp::")) {
       dropped_bodies += change(instruction.body, scaled, position);
     } else {
       dropped_bodies += instruction.body.empty() ? 0U : 1U;

@@ -29,6 +29,7 @@ class Shards {
   [[nodiscard]] std::int64_t part_of(std::int64_t number, et_schema::SlotId slot) const;
   void resize(et_schema::Slot& slot, et_schema::SlotId id, std::int64_t recorded_position,
               std::int64_t position) const;
+  void give_templates(et_schema::Program& program) const;
   void separate_memory(et_schema::Program& program) const;
   [[nodiscard]] std::int64_t move_wholes(et_schema::StorageId from, et_schema::StorageId to,
                                          et_schema::Program& program) const;

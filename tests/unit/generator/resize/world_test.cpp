@@ -131,6 +131,22 @@ TEST_F(ShardedWorld, AnOperatorThatNoRuleCoversIsRefused) {
             no_rule(4, "mine::quantize", ""));
 }
 
+/// FSDP1 makes its part of the gradient like the first piece of the whole one.
+TEST_F(ShardedWorld, APartMadeLikeAPieceOfAWholeFollowsTheRanks) {
+  const SlotId piece = made_.slot({12});
+  const SlotId other = made_.slot({12});
+  made_.add("aten::chunk", {ref(whole_), number(2)}, {list_of({piece, other})});
+  const SlotId part = made_.op("aten::empty_like", {ref(piece)}, {12});
+  made_.add("aten::copy_", {ref(part), ref(gradient_)}, {ref(part)});
+  const ScaledWorld world = scaled(2, 4);
+  const et_schema::Program& program = world.programs.front();
+  EXPECT_EQ(program.slots[part].sizes, (testing::Sizes{6}));
+  EXPECT_EQ(program.slots[piece].sizes, (testing::Sizes{12}));
+  const auto like = std::get<et_schema::Argument::SlotRef>(program.instructions[4].args[0].value);
+  EXPECT_EQ(program.slots[like.id].sizes, (testing::Sizes{6}));
+  EXPECT_TRUE(program.slots[like.id].external);
+}
+
 TEST_F(ShardedWorld, PartsInATensorThatIsNoneAreRefused) {
   made_.op("aten::stack", {list_of({part_, gradient_})}, {2, 12});
   EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput, [&] { return scaled(2, 4); }),
