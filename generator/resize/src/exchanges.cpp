@@ -186,7 +186,8 @@ bool Exchanges::change(std::int64_t rank, et_schema::GroupId group, et_schema::G
     comm.out_splits.push_back(row[self]);
   }
   const std::int64_t received = sum_of(comm.out_splits);
-  return received != rows_of(program, call, 1) && receive(received, rank, recorded, call, program);
+  return !plan_.shares_programs() && received != rows_of(program, call, 1) &&
+         receive(received, rank, recorded, call, program);
 }
 
 /// Gives the call an output of so many rows, where nothing but its allocation meets it.

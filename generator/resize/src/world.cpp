@@ -126,6 +126,9 @@ class Scaling {
   /// Exchanges and parts differ from rank to rank.
   [[nodiscard]] bool has_own_program(std::size_t program) const {
     bool is_own = false;
+    if (plan_.shares_programs()) {
+      return false;
+    }
     each_communication(bench_.programs[program].instructions, [&](const Instruction& call) {
       is_own =
           is_own || (plan_.grows(call.comm->group) && (is_exchange(call) || is_of_parts(call)));

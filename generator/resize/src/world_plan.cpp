@@ -78,7 +78,8 @@ WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
       kinds_(decide_kinds(bench, size.kinds)),
       before_(bench, kinds_),
       axis_(before_.growing_axis(kinds_)),
-      after_(before_.with_size(axis_, ranks_along(size))) {
+      after_(before_.with_size(axis_, ranks_along(size))),
+      shares_programs_(size.shares_programs) {
   for (std::int64_t rank = 0; rank < after_.world_size(); ++rank) {
     Mesh::Coordinates place = after_.place_of(rank);
     place[axis_] = size.ranks_per_program > 0 ? place[axis_] / size.ranks_per_program

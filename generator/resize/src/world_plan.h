@@ -28,6 +28,8 @@ class WorldPlan {
   [[nodiscard]] const DecidedKinds& kinds() const { return kinds_; }
   [[nodiscard]] const Mesh& before() const { return before_; }
   [[nodiscard]] const Mesh& after() const { return after_; }
+  /// WorldSize::shares_programs.
+  [[nodiscard]] bool shares_programs() const { return shares_programs_; }
   /// The one that grows or shrinks.
   [[nodiscard]] std::size_t axis() const { return axis_; }
   [[nodiscard]] std::int64_t size_before() const { return before_.axes()[axis_].size; }
@@ -61,6 +63,7 @@ class WorldPlan {
   Mesh before_;
   std::size_t axis_;
   Mesh after_;
+  bool shares_programs_;
   std::vector<WorldSource> sources_;  ///< by new rank
 };
 

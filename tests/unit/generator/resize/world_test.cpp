@@ -242,6 +242,45 @@ TEST_F(World, TensorParallelRanksKeepTheirNumber) {
   EXPECT_EQ(world.scaled.ranks, (std::vector<std::int64_t>{0, 1, 0, 1}));
 }
 
+TEST_F(World, RanksThatCallOtherOperatorsAreRefused) {
+  made_.op("aten::mm", {ref(made_.data({8, 4}))}, {8, 4});
+  bench_.programs = {made_.program, made_.program};
+  add_world(2);
+  const auto refusal = [&] {
+    return error_of(et_schema::ErrorKind::kBadInput, [&] {
+      return with_world_size(bench_, {.ranks = 4, .kinds = {{"world", GroupKind::kData}}});
+    });
+  };
+  const std::string hint =
+      "  hint:     generate it from one of them, which then stands for the other, or capture the "
+      "job "
+      "on that number of ranks";
+  for (et_schema::Program& program : bench_.programs) {
+    et_schema::Instruction& call = program.instructions.emplace_back(program.instructions[0]);
+    call.node_id = 2;
+    call.name = "call";
+    call.kind = et_schema::InstructionKind::kCollective;
+    call.comm.emplace().kind = CommKind::kBarrier;
+  }
+  bench_.programs[1].instructions[0].name = "aten::bmm";
+  EXPECT_EQ(refusal(),
+            "the job cannot be scaled to another number of ranks\n"
+            "  rank:     1\n"
+            "  node:     1\n"
+            "  field:    --world-size\n"
+            "  expected: aten::mm, as rank 0 calls there\n"
+            "  got:      aten::bmm\n" +
+                hint);
+  bench_.programs[1].instructions.clear();
+  EXPECT_EQ(refusal(),
+            "the job cannot be scaled to another number of ranks\n"
+            "  rank:     1\n"
+            "  field:    --world-size\n"
+            "  expected: aten::mm, as rank 0 calls there\n"
+            "  got:      the step's end\n" +
+                hint);
+}
+
 TEST_F(World, ExpertsGetAsManyRowsFromMoreRanks) {
   const SlotId tokens = made_.data({8, 4});
   const SlotId received = made_.slot({8, 4});
