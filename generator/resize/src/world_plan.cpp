@@ -14,7 +14,7 @@
 namespace understudy::generator {
 namespace {
 
-std::vector<const Instruction*> work_of(const Program& program) {
+std::vector<const Instruction*> calls_without_marks(const Program& program) {
   std::vector<const Instruction*> work;
   for (const Instruction& instruction : program.instructions) {
     if (instruction.kind != et_schema::InstructionKind::kMarker &&
@@ -26,8 +26,8 @@ std::vector<const Instruction*> work_of(const Program& program) {
 }
 
 void check_alike(const Program& model, int model_rank, const Program& program, int rank) {
-  const std::vector<const Instruction*> first = work_of(model);
-  const std::vector<const Instruction*> other = work_of(program);
+  const std::vector<const Instruction*> first = calls_without_marks(model);
+  const std::vector<const Instruction*> other = calls_without_marks(program);
   const auto [a, b] =
       std::mismatch(first.begin(), first.end(), other.begin(), other.end(),
                     [](const Instruction* x, const Instruction* y) { return x->name == y->name; });
