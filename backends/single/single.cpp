@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "backends/backend.h"
 #include "backends/check_call.h"
@@ -39,7 +40,20 @@ DeviceMoves host_moves(std::vector<std::byte>& staging) {
                 whole.dtype};
 }
 
-class DoneWork : public Work {};
+struct TimedWork : Work {
+  explicit TimedWork(std::chrono::steady_clock::time_point end) : ends(end) {}
+  std::chrono::steady_clock::time_point ends;
+};
+
+/// Sleeping ends late by about this much.
+constexpr std::chrono::microseconds kSleepSlack{100};
+
+void wait_until(std::chrono::steady_clock::time_point end) {
+  std::this_thread::sleep_until(end - kSleepSlack);
+  while (std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+}
 
 class SingleBackend : public Backend {
  public:
@@ -72,16 +86,36 @@ class SingleBackend : public Backend {
   }
 
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
-    run(call);
-    return std::make_unique<DoneWork>();
+    const Clock::time_point issued = Clock::now();
+    move_checked(call);
+    if (call.lasts.count() == 0) {
+      return std::make_unique<TimedWork>(Clock::time_point());
+    }
+    Clock::time_point& ends = ends_[call.group];
+    ends = std::max(ends, issued) + call.lasts;
+    return std::make_unique<TimedWork>(ends);
   }
 
   Ended wait(std::unique_ptr<Work> work) override {
     UNDERSTUDY_ASSERT(work != nullptr);
-    return std::nullopt;
+    const Clock::time_point ends = static_cast<TimedWork&>(*work).ends;
+    if (ends == Clock::time_point()) {
+      return std::nullopt;
+    }
+    wait_until(ends);
+    return ends;
   }
 
-  void run(const Call& call) override {
+  [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override {
+    return {text};
+  }
+  void barrier() override {}
+  [[noreturn]] void abort(int status) override { std::_Exit(status); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void move_checked(const Call& call) {
     if (call.group >= groups_.size()) {
       et_schema::ErrorContext context;
       context.field = "group";
@@ -95,13 +129,6 @@ class SingleBackend : public Backend {
     move(call, groups_[call.group]);
   }
 
-  [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override {
-    return {text};
-  }
-  void barrier() override {}
-  [[noreturn]] void abort(int status) override { std::_Exit(status); }
-
- private:
   GroupId add_group(const std::string& name, std::span<const int> ranks) {
     CallPlace place;
     place.world_rank = rank_;
@@ -115,6 +142,7 @@ class SingleBackend : public Backend {
       place.group_size = static_cast<int>(ranks.size());
     }
     groups_.push_back(place);
+    ends_.emplace_back();
     return static_cast<GroupId>(groups_.size() - 1);
   }
 
@@ -248,6 +276,7 @@ class SingleBackend : public Backend {
   int world_size_;
   bool reads_sent_;
   std::vector<CallPlace> groups_;
+  std::vector<Clock::time_point> ends_;  ///< by group: of its last call that takes time
   std::vector<std::byte> staging_;
   DeviceMoves on_host_;
   std::optional<DeviceMoves> on_device_;

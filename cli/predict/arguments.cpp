@@ -6,6 +6,7 @@
 
 #include "common/command_line.h"
 #include "compile/compile.h"
+#include "compile/world_options.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::cli {
@@ -40,8 +41,7 @@ constexpr const char* kExamples =
     "traces\n";
 
 void add_options(CommandLine& line, PredictArguments& arguments, std::string& overlap,
-                 std::vector<std::string>& what_if, std::string& batch, std::string& size,
-                 std::string& gathers) {
+                 std::vector<std::string>& what_if, std::string& batch, std::string& size) {
   line.add("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
   line.add_flag("--recorded", arguments.recorded,
                 "Costs are the times of the linked profile: the simulator alone");
@@ -74,16 +74,9 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
            "the data, that nothing else has")
       .needs("--platform")
       .excludes({"--batch"});
-  line.add_number(
-      "--world-size N", arguments.world_size, 1, kMostRanks,
-      "Predict a job whose ranks do alike on this many ranks, each with the recorded batch");
+  add_world_options(line, arguments.world);
   add_allow_option(line, arguments.allowed_operators);
   add_map_option(line, arguments.op_maps);
-  line.add("--gathers SIZE", gathers,
-           "With --world-size, of gathers and scatters: whole (all of it stays as large: "
-           "parameters of which each rank has a part) or parts (each rank's part does)")
-      .is_one_of({"whole", "parts"})
-      .needs("--world-size");
   line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
                   "Ranks that share a node, in order of their numbers");
   line.add("--overlap FACTORS", overlap,
@@ -104,7 +97,8 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
            "an operator-times file, or a Kineto profile")
       .needs("--platform")
       .excludes({"BENCH", "--recorded", "--what-if", "--batch", "--size", "--world-size",
-                 "--gathers", "--report", "--trace", "--explain", "--overlap"});
+                 "--ranks-per-program", "--group", "--report", "--trace", "--explain",
+                 "--overlap"});
   line.add("-o,--output FILE", arguments.output, "With --operators: the table with predictions")
       .needs("--operators");
   line.add("--from-profile FILE", arguments.profile,
@@ -112,8 +106,8 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
            "recorded times. Needs --card")
       .needs("--card")
       .excludes({"BENCH", "--recorded", "--platform", "--device", "--threads", "--what-if",
-                 "--batch", "--size", "--world-size", "--gathers", "--trace", "--explain",
-                 "--overlap"});
+                 "--batch", "--size", "--world-size", "--ranks-per-program", "--group", "--trace",
+                 "--explain", "--overlap"});
   line.add("--from-card CARD", arguments.from_card,
            "With --from-profile: the card that the profile is of (default: as it says)")
       .needs("--from-profile");
@@ -127,7 +121,6 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   std::vector<std::string> what_if;
   std::string batch;
   std::string size;
-  std::string gathers;
   CommandLine line(
       {.name = "predict",
        .description =
@@ -135,7 +128,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written"});
-  add_options(line, arguments, overlap, what_if, batch, size, gathers);
+  add_options(line, arguments, overlap, what_if, batch, size);
   add_other_inputs(line, arguments);
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed unless --report takes it");
@@ -161,10 +154,8 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   if (!batch.empty() || !size.empty()) {
     arguments.batch = generator::parse_batch_size(batch + size, !size.empty());
   }
-  if (!gathers.empty()) {
-    arguments.gathers =
-        gathers == "parts" ? predictor::GatherSize::kParts : predictor::GatherSize::kWhole;
-  }
+  check_world_options(arguments.world);
+  arguments.world.shares_programs = true;
   for (const std::string& text : what_if) {
     arguments.what_if.push_back(predictor::parse_what_if(text));
     arguments.options.single_stream |=

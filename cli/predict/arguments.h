@@ -11,6 +11,7 @@
 #include "et_schema/model/operator_trust.h"
 #include "et_schema/prediction/prediction.h"
 #include "generator/resize/batch.h"
+#include "generator/resize/world.h"
 #include "pages/plots/timeline.h"
 #include "predict/overlap.h"
 #include "predictor/simulate/simulate.h"
@@ -33,8 +34,7 @@ struct PredictArguments {
   int threads = 0;     ///< of operators on a CPU, where nothing else says; 0: as measured
   std::vector<predictor::WhatIf> what_if;
   std::optional<generator::BatchSize> batch;
-  std::optional<int> world_size;
-  std::optional<predictor::GatherSize> gathers;
+  generator::WorldSize world;
   int ranks_per_node = et_schema::kUsualRanksPerNode;
   AskedOverlap overlap;
   predictor::SimulateOptions options;  ///< without overlap

@@ -40,8 +40,8 @@ ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job)
   recorded_.emplace(job);
   platform_text_ = {{"costs", "recorded"}};
   costs_ = &*recorded_;
-  if (arguments.world_size) {
-    scaled_.emplace(*recorded_, job.world_size());
+  if (is_given(arguments.world)) {
+    scaled_.emplace(*recorded_);
     costs_ = &*scaled_;
   }
 }

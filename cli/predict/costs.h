@@ -12,7 +12,7 @@
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/page_faults.h"
 #include "predictor/what_if/recorded_costs.h"
-#include "predictor/what_if/world_size.h"
+#include "predictor/what_if/scaled_communication.h"
 
 namespace understudy::cli {
 

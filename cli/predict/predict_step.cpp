@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "common/figures.h"
 #include "compile/compile.h"
 #include "et_schema/bench/bench.h"
-#include "et_schema/model/comm_traits.h"
 #include "et_schema/support/version.h"
 #include "predict/arguments.h"
 #include "predict/costs.h"
@@ -62,45 +62,50 @@ void play_recorded_steps(const predictor::Job& job, const predictor::Simulation&
   predictor::add_recorded_steps(job, predictor::simulate(job, costs, {.spans = false}), prediction);
 }
 
-bool has_call(const predictor::Job& job, bool (*is_meant)(et_schema::CommKind)) {
-  return std::ranges::any_of(job.programs, [&](const et_schema::Program* program) {
-    return std::ranges::any_of(program->instructions, [&](const et_schema::Instruction& one) {
-      return one.comm.has_value() && is_meant(one.comm->kind);
-    });
-  });
+/// The benchmark on other ranks; `world` must outlive it. Messages stay between ranks that are as
+/// far apart, so that what is joined early stays, too.
+predictor::Job job_of(const generator::ScaledWorld& world, const predictor::Job& recorded) {
+  predictor::Job job;
+  job.groups = world.groups;
+  job.recorded_ranks = world.recorded_ranks;
+  job.ranks_per_node = recorded.ranks_per_node;
+  job.program_of = world.program_of;
+  for (const et_schema::Program& program : world.programs) {
+    job.programs.push_back(&program);
+  }
+  if (!recorded.kept_apart.empty()) {
+    for (const std::size_t source : world.source_of) {
+      job.kept_apart.push_back(recorded.kept_apart[source]);
+    }
+  }
+  return job;
 }
 
-bool is_all_to_all(et_schema::CommKind kind) {
-  const et_schema::CommSizes sizes = et_schema::traits(kind).sizes;
-  return sizes == et_schema::CommSizes::kEqualParts || sizes == et_schema::CommSizes::kSplits;
-}
-
-std::string world_size_text(const PredictArguments& arguments, const predictor::Job& recorded,
-                            const predictor::Job& job) {
-  std::string text = fmt::format("{} ranks do what {} did, each with its batch", job.world_size(),
-                                 recorded.world_size());
-  if (!has_call(recorded, [](et_schema::CommKind) { return true; })) {
+std::string world_text(const PredictArguments& arguments, const generator::ScaledWorld& world) {
+  const et_schema::ScaledJob& scaled = world.scaled;
+  std::string text = fmt::format("{} ranks do what {} did, each with its batch",
+                                 scaled.ranks.size(), scaled.world_size);
+  if (scaled.groups.empty()) {
     return text + fmt::format(
                       "; the benchmark has no communication: the gradient all-reduce that a job of "
                       "{} ranks adds is NOT in this time",
-                      job.world_size());
+                      scaled.ranks.size());
   }
-  if (has_call(recorded, is_all_to_all)) {
-    text +=
-        "; of an all-to-all each sends as many bytes as it did, so that what it exchanges (rows of "
-        "tables, tokens for experts) is taken to be spread over all ranks, as much work on each";
+  std::set<std::string> rules;
+  for (const et_schema::ScaledGroup& group : scaled.groups) {
+    std::string rule = fmt::format("; {} groups, of {} ranks for {}: {}", group.kind,
+                                   group.ranks_after, group.ranks_before, group.rule);
+    if (rules.insert(rule).second) {
+      text += rule;
+    }
   }
-  if (has_call(recorded, predictor::is_gather_or_scatter)) {
-    text +=
-        arguments.gathers == predictor::GatherSize::kParts
-            ? "; gathers and scatters grow with the ranks, operators on what was gathered do not"
-            : "; gathers and scatters stay as large in sum, and so do operators on a rank's part";
+  if (arguments.recorded && world.has_other_shapes) {
+    text += "; operators on a part take what they took";
   }
   if (arguments.recorded) {
     text +=
         "; latency of communication grows with its steps, the rest by nccl-tests' factor, as if "
-        "all "
-        "were on one network";
+        "all were on one network";
   }
   return text;
 }
@@ -177,7 +182,8 @@ std::string count_text(std::int64_t count) {
 
 /// What the figures rest on beside the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
-                     const predictor::Job& job, std::vector<std::string>& texts) {
+                     const predictor::Job& job, const std::optional<generator::ScaledWorld>& world,
+                     std::vector<std::string>& texts) {
   const auto& profile = recorded.program(0).profile;
   if (arguments.recorded && profile && profile->minor_faults && profile->profiled_minor_faults &&
       profile->minor_faults != profile->profiled_minor_faults) {
@@ -196,8 +202,8 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
     texts.emplace_back(
         "not all ranks of the job are here: each runs alone, the others arrive when it does");
   }
-  if (arguments.world_size) {
-    texts.push_back(world_size_text(arguments, recorded, job));
+  if (world) {
+    texts.push_back(world_text(arguments, *world));
   }
 }
 
@@ -208,17 +214,18 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   progress.show("matching the ranks");
   predictor::Job recorded = predictor::job_of(bench);
   recorded.ranks_per_node = arguments.ranks_per_node;
-  const BatchedJob batched =
-      arguments.batch ? take_batch(*arguments.batch, recorded) : BatchedJob();
-  const ChosenCosts chosen(arguments, recorded);
-  const predictor::Costs& costs = chosen.costs();
-  if (arguments.recorded) {
-    recorded.start_ns = predictor::recorded_start_times(recorded);
+  std::optional<generator::ScaledWorld> world;
+  predictor::Job job = recorded;
+  if (is_given(arguments.world)) {
+    world = generator::with_world_size(bench, arguments.world);
+    job = job_of(*world, recorded);
   }
-  const predictor::Job job =
-      arguments.world_size
-          ? predictor::with_world_size(recorded, *arguments.world_size, arguments.gathers)
-          : recorded;
+  const BatchedJob batched = arguments.batch ? take_batch(*arguments.batch, job) : BatchedJob();
+  const ChosenCosts chosen(arguments, job);
+  const predictor::Costs& costs = chosen.costs();
+  if (arguments.recorded && !world) {
+    job.start_ns = predictor::recorded_start_times(job);
+  }
 
   progress.show("simulating");
   const UsedOverlap overlap =
@@ -231,7 +238,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
   et_schema::Prediction played;  // the recorded steps, where they are recorded
-  if (arguments.recorded && !arguments.world_size) {
+  if (arguments.recorded && !world) {
     played = predictor::prediction_of(job, simulation);
     play_recorded_steps(job, simulation, played);
   }
@@ -253,7 +260,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
   prediction.assumptions = chosen.assumptions();
-  add_assumptions(arguments, recorded, job, prediction.assumptions);
+  add_assumptions(arguments, recorded, job, world, prediction.assumptions);
   add_overlap(overlap, is_on_device(simulation), prediction);
   std::vector<std::string>& texts = prediction.assumptions;
   texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());

@@ -19,6 +19,7 @@ constexpr const char* kExamples =
     "  mpirun -np 8 replay bench.et               all ranks of a benchmark of eight\n"
     "  torchrun --no-python --nproc-per-node 8 replay bench.et    the same without MPI\n"
     "  replay bench.et --rank 3                   rank 3 alone, communicating with itself\n"
+    "  replay bench.et --rank 3 --comms recorded  rank 3, as if the others took part as they did\n"
     "  replay et.json.gz --iterations 100         a trace, compiled on the fly\n"
     "  replay bench.et --only compute             without what communication costs\n"
     "  replay bench.et --pace recorded            with the gaps of the original's host\n"
@@ -44,7 +45,19 @@ constexpr int kMostRanks = 1'000'000;
 constexpr double kMostPercent = 1e6;
 constexpr double kWidestInterval = 100;  // per cent of the median
 
-void add_run_options(CommandLine& line, replayer::ReplayOptions& options) {
+bool read_comms(const std::string& text, ReplayArguments& arguments) {
+  const bool is_path = text == "nccl" || text == "host";
+  if (is_path) {
+    arguments.options.comms =
+        text == "nccl" ? replayer::CommsPath::kNccl : replayer::CommsPath::kHost;
+  } else {
+    arguments.comm_times = text;
+  }
+  return is_path || text == "recorded" || text.ends_with(".json") || text.ends_with(".json.gz");
+}
+
+void add_run_options(CommandLine& line, ReplayArguments& arguments) {
+  replayer::ReplayOptions& options = arguments.options;
   line.add("--device DEVICE", options.device,
            "Where to run: cpu, cuda (under a launcher the GPU with the rank's number on its host) "
            "or cuda:N");
@@ -54,12 +67,13 @@ void add_run_options(CommandLine& line, replayer::ReplayOptions& options) {
       options.place,
       "Tensors that were recorded on a CPU: recorded (they stay on the CPU) or device (they move "
       "to --device). Default: recorded; a benchmark recorded on CPUs alone moves as a whole");
-  line.add_choice("--comms PATH",
-                  {{"nccl", replayer::CommsPath::kNccl}, {"host", replayer::CommsPath::kHost}},
-                  options.comms,
-                  "How tensors of a GPU travel between ranks: nccl (from GPU to GPU) or host "
-                  "(through host memory). Default: nccl; host where ranks share a GPU, whose times "
-                  "are not comparable by nccl");
+  line.add_text(
+      "--comms PATH", [&](const std::string& text) { return read_comms(text, arguments); },
+      "none of nccl, host, recorded, FILE.json, FILE.json.gz",
+      "How tensors of a GPU travel between ranks: nccl (from GPU to GPU) or host (through host "
+      "memory). Default: nccl; host where ranks share a GPU, whose times are not comparable by "
+      "nccl. Of one rank alone, on a CPU: recorded or a platform file, which simulates the others: "
+      "each call takes the time that it took, or that the platform's models predict");
   line.add_flag("--register-buffers", options.registers_buffers,
                 "Register the buffers of communications with NCCL, which then may not copy them");
   line.add_choice("--streams STREAMS",
@@ -225,7 +239,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
            "--sweep");
   std::string sizes;
   add_sweep_options(line, arguments, sizes);
-  add_run_options(line, arguments.options);
+  add_run_options(line, arguments);
   add_loop_options(line, arguments.options);
   line.add_flag(
       "--no-restore", [&arguments] { arguments.options.restores = false; },

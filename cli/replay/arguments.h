@@ -15,6 +15,9 @@ struct ReplayArguments {
   std::string input;  ///< bench.et, a trace, an archive or a folder
   std::optional<int> rank;
   std::optional<double> min_coverage;
+  /// "recorded" or a platform file: how long communication takes, which then is simulated; empty:
+  /// it is not.
+  std::string comm_times;
   std::vector<std::string> op_libraries;
   std::vector<std::string> op_maps;
   std::string report_path;

@@ -23,6 +23,7 @@
 #include "et_schema/support/output_file.h"
 #include "matching/matching.h"
 #include "pages/report/report_page.h"
+#include "replay/simulated_comms.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
 #include "replayer/substitutes/mapped.h"
@@ -124,6 +125,7 @@ void ReplayJob::join_launcher() {
 }
 
 void ReplayJob::check_rank() const {
+  check_simulated_comms(arguments_, is_alone() ? 1 : backend_->world_size());
   if (is_alone() || !arguments_.rank) {
     return;
   }
@@ -309,6 +311,14 @@ int ReplayJob::run_ranks() {
 /// All ranks have read the same benchmark: the first matches it for all, and each gets its own
 /// order.
 void ReplayJob::match_ranks() {
+  if (!arguments_.comm_times.empty()) {
+    CommTimes times = comm_times(bench_, bench_rank(), arguments_.comm_times);
+    if (times.guessed > 0) {
+      guessed_comms_ = fmt::format(" ({} of {} calls by the others' rate, or by 10 GB/s)",
+                                   times.guessed, times.ns.size());
+    }
+    arguments_.options.comm_times_ns = std::move(times.ns);
+  }
   if (is_alone() || arguments_.options.only == replayer::Only::kCompute) {
     return;
   }
@@ -359,6 +369,12 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
   environment.hosts = backend_->all_gather_text(backend_->host());
   environment.settings = settings_of(arguments_);
   environment.settings.insert(run.settings.begin(), run.settings.end());
+  if (!arguments_.comm_times.empty()) {
+    environment.backend = et_schema::kSimulatedComms;
+    environment.settings["comms"] = fmt::format(
+        "simulated for {} ranks, {}{}", bench_.recorded_world_size(),
+        std::filesystem::path(arguments_.comm_times).filename().string(), guessed_comms_);
+  }
   if (!backend_->version().empty()) {
     environment.versions[backend_->name()] = backend_->version();
   }

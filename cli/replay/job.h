@@ -79,7 +79,8 @@ class ReplayJob {
   std::vector<std::string> libraries_;  ///< for the environment
   Progress progress_;
   StopSignals signals_;
-  bool has_ended_ = false;  ///< run() came to its end
+  std::string guessed_comms_;  ///< what a report says of simulated times
+  bool has_ended_ = false;     ///< run() came to its end
 };
 
 /// What a replay is given: a benchmark, its signature checked where one is required, or traces,

@@ -20,8 +20,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 INVALID_JSON = {"label_with_quote"}
 WITH_PROFILE = {"custom_operators"}  # with shapes, as a profile without a trace has them
-PARALLEL = ("fsdp2", "tensor_parallel", "tensor_data_parallel", "pipeline", "experts",
-            "context_ring")
+PARALLEL = ("fsdp2", "hybrid_sharded", "zero", "tensor_parallel", "tensor_data_parallel", "pipeline",
+            "experts", "context_ring")
 SEVERAL_RANKS = dict.fromkeys(("gloo_collectives", "nccl_form_collectives", *PARALLEL), 2)
 SEED = 20
 WARMUP = 2

@@ -58,6 +58,59 @@ def fsdp2():
     return training(fully_shard(model, mesh=mesh(), mp_policy=policy))
 
 
+def clipped(model, optimizer):
+    """Trains with gradients whose norm is limited."""
+    x, target = torch.randn(TOKENS, WIDTH), torch.randn(TOKENS, WIDTH)
+
+    def step():
+        optimizer.zero_grad()
+        F.mse_loss(model(x), target).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def hybrid_sharded():
+    """Parameters sharded in a group whose like there could be more of (HSDP), AdamW on all parts at once."""
+    both = init_device_mesh("cpu", (1, dist.get_world_size()), mesh_dim_names=("dp_replicate", "dp_shard"))
+    model = nn.Sequential(*(Block() for _ in range(2)))
+    for block in model:
+        fully_shard(block, mesh=both)
+    fully_shard(model, mesh=both)
+    return clipped(model, torch.optim.AdamW(model.parameters(), 1e-3, foreach=True))
+
+
+def zero():
+    """Gradients and the optimizer's state sharded, flat, as DeepSpeed does (ZeRO-2); parameters gathered where they lie."""
+    rank, world = dist.get_rank(), dist.get_world_size()
+    model = nn.Sequential(*(Block() for _ in range(2)))
+    parameters = list(model.parameters())
+    flat = torch.cat([parameter.detach().flatten() for parameter in parameters])
+    for parameter, whole in zip(parameters, flat.split([p.numel() for p in parameters])):
+        parameter.data = whole.view_as(parameter)
+    own = flat.chunk(world)[rank]
+    master = own.clone().requires_grad_()
+    optimizer = torch.optim.AdamW([master], 1e-3)
+    x, target = torch.randn(TOKENS, WIDTH), torch.randn(TOKENS, WIDTH)
+
+    def step():
+        for parameter in parameters:
+            parameter.grad = None
+        F.mse_loss(model(x), target).backward()
+        master.grad = torch.empty_like(master)
+        dist.reduce_scatter_tensor(master.grad, torch.cat([p.grad.flatten() for p in parameters]))
+        squares = (master.grad.div_(world) ** 2).sum()
+        dist.all_reduce(squares)
+        master.grad.mul_((1 / squares.sqrt()).clamp(max=1))
+        optimizer.step()
+        with torch.no_grad():
+            own.copy_(master)
+            dist.all_gather_into_tensor(flat, own)
+
+    return step
+
+
 def tensor_parallel():
     """Columns, then rows."""
     model = nn.Sequential(*(Block() for _ in range(2)))
@@ -183,7 +236,8 @@ def context_ring():
 
 
 BUILDERS = {builder.__name__: builder
-            for builder in (fsdp2, tensor_parallel, tensor_data_parallel, pipeline, experts, context_ring)}
+            for builder in (fsdp2, hybrid_sharded, zero, tensor_parallel, tensor_data_parallel, pipeline, experts,
+                            context_ring)}
 
 
 class Issued(TorchDispatchMode):

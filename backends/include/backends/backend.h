@@ -15,7 +15,7 @@
 namespace understudy::backends {
 
 /// Version of this interface: a module of another version is refused when it is loaded.
-inline constexpr int kBackendVersion = 6;
+inline constexpr int kBackendVersion = 7;
 
 /// A job with the communicator of its ranks, as a module makes it. Destroying it ends this rank's
 /// part of the job, and waits for the other ranks to do the same unless a call has failed or an
@@ -58,11 +58,12 @@ using MakeBackendFn = Backend* (*)(const BackendOptions&);
 inline constexpr const char* kBackendVersionSymbol = "understudy_backend_version";
 inline constexpr const char* kMakeBackendSymbol = "understudy_make_backend";
 
-/// The backend that needs nothing: one rank, in this process, everything complete at once. It takes
-/// any group; in it this process is the group's first rank, or `options.rank` where the group has
-/// that world rank. Calls of a group of one are exact. Of a larger group (one rank of a larger
-/// benchmark, alone) it moves the bytes of this rank's part through local memory, and outputs get
-/// values of this rank's own input, so that indices and lengths stay valid:
+/// The backend that needs nothing: one rank, in this process, everything complete at once, or, in
+/// the host's memory, when Call::lasts has passed. It takes any group; in it this process is the
+/// group's first rank, or `options.rank` where the group has that world rank. Calls of a group of
+/// one are exact. Of a larger group (one rank of a larger benchmark, alone) it moves the bytes of
+/// this rank's part through local memory, and outputs get values of this rank's own input, so that
+/// indices and lengths stay valid:
 /// - all_reduce, broadcast, reduce: the input, as if it were the result;
 /// - all_gather, gather on the root: the input in each rank's part; scatter on the root,
 ///   reduce_scatter: this rank's part of the input;

@@ -65,6 +65,9 @@ struct Call {
   MessagePath path = MessagePath::kDirection;  ///< of send and recv
   /// Where all of its buffers lie: on the host, or on the device of this rank (kCuda).
   et_schema::DeviceType memory = et_schema::DeviceType::kCpu;
+  /// Where no other rank takes part: how long it is to take, behind those of its group that were
+  /// issued before. Others leave it alone.
+  std::chrono::nanoseconds lasts{0};
 };
 
 /// When a transfer ended, which may be long before anybody asked; none: it cannot be told.

@@ -54,8 +54,8 @@ constexpr OperatorRow kTensorRows[] = {
     {"clone contiguous", {.sizes = kSame, .batch = kBroadcast, .moves = "self"}},
     {"_coalesce", {.host_wait = HostWait::kAlways, .part = SparsePart::kCoalesced}},
     {"coalesce", {.sizes = kIndexed, .part = SparsePart::kCoalesced}},
-    {"_coalesced cudnn_is_acceptable _dimI _dimV _has_same_storage_numel _nnz result_type size "
-     "stride",
+    {"_coalesced cudnn_is_acceptable _dimI _dimV _has_compatible_shallow_copy_type "
+     "_has_same_storage_numel _nnz result_type size stride",
      {.asks = true}},
     {"constant_pad_nd expand_copy repeat", {.moves = "self", .order = MovedOrder::kOther}},
     {"convolution_backward", {.sizes = kChannels, .batch = kLikeSecond}},

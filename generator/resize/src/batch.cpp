@@ -290,7 +290,7 @@ ScaledBatch with_batch_size(const Program& program, const BatchSize& batch, int 
       scale(result.program.slots[i], *dims, batch, rank);
     }
   }
-  fit_storages(program, result.program, rank);
+  fit_storages(program, result.program, rank, flag_of(batch));
   result.changes = changes_of(program, result.program);
   return result;
 }

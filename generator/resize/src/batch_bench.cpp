@@ -119,7 +119,7 @@ BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batc
     for (std::size_t slot = 0; slot < program.slots.size(); ++slot) {
       scale_rule(recorded.slots[slot], program.slots[slot], batch, rank);
     }
-    fit_storages(recorded, program, rank);
+    fit_storages(recorded, program, rank, flag_of(batch));
     forget_times(program);
     program.selection.filters.push_back(
         fmt::format("{} {}:{}", flag_of(batch), batch.from, batch.to));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -59,8 +60,10 @@ inline constexpr const char* kNoOtherBatch = "the batch size cannot be changed";
 void scale(et_schema::Slot& slot, const Dims& dims, const BatchSize& batch, int rank);
 
 /// Storages as large as the slots of `scaled` need; what was larger than it needed to be stays so
-/// much larger. Throws Error (bad input) where a size is no number.
-void fit_storages(const et_schema::Program& recorded, et_schema::Program& scaled, int rank);
+/// much larger. `flag`: by which another size was asked for. Throws Error (bad input) where a size
+/// is no number.
+void fit_storages(const et_schema::Program& recorded, et_schema::Program& scaled, int rank,
+                  std::string_view flag);
 
 /// Leaves out what was recorded of time, which is of the recorded sizes.
 void forget_times(et_schema::Program& program);

@@ -12,9 +12,11 @@
 namespace understudy::generator {
 namespace {
 
-/// What a slot needs of its storage. Sizes come from files and from --batch: together they may be
-/// no number.
-std::int64_t needed_bytes(const Slot& slot, int rank) {
+constexpr const char* kTooLarge = "the benchmark would be too large";
+
+/// What a slot needs of its storage. Sizes come from files and from flags: together they may be no
+/// number.
+std::int64_t needed_bytes(const Slot& slot, int rank, std::string_view flag) {
   std::int64_t last = slot.offset;
   std::int64_t elements = 1;
   bool overflows = false;
@@ -34,21 +36,21 @@ std::int64_t needed_bytes(const Slot& slot, int rank) {
               __builtin_mul_overflow(elements, item, &elements) ||
               __builtin_mul_overflow(last, item, &bytes);
   if (overflows) {
-    throw et_schema::bad_input(kNoOtherBatch,
-                               {.rank = rank,
-                                .field = "--batch",
-                                .expected = "tensors of at most 2^63 bytes",
-                                .got = fmt::format("[{}]", fmt::join(slot.sizes, ","))});
+    throw et_schema::bad_input(kTooLarge, {.rank = rank,
+                                           .field = std::string(flag),
+                                           .expected = "tensors of at most 2^63 bytes",
+                                           .got = fmt::format("[{}]", fmt::join(slot.sizes, ","))});
   }
   return bytes;
 }
 
 /// By storage; sparse tensors have none.
-std::vector<std::int64_t> needed_of_storages(const Program& program, int rank) {
+std::vector<std::int64_t> needed_of_storages(const Program& program, int rank,
+                                             std::string_view flag) {
   std::vector<std::int64_t> needed(program.storages.size());
   for (const Slot& slot : program.slots) {
     if (!slot.sparse) {
-      needed[slot.storage] = std::max(needed[slot.storage], needed_bytes(slot, rank));
+      needed[slot.storage] = std::max(needed[slot.storage], needed_bytes(slot, rank, flag));
     }
   }
   return needed;
@@ -85,19 +87,18 @@ void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {
   }
 }
 
-void fit_storages(const Program& recorded, Program& scaled, int rank) {
-  const std::vector<std::int64_t> was = needed_of_storages(recorded, rank);
-  const std::vector<std::int64_t> is = needed_of_storages(scaled, rank);
+void fit_storages(const Program& recorded, Program& scaled, int rank, std::string_view flag) {
+  const std::vector<std::int64_t> was = needed_of_storages(recorded, rank, flag);
+  const std::vector<std::int64_t> is = needed_of_storages(scaled, rank, flag);
   for (std::size_t storage = 0; storage < was.size(); ++storage) {
     if (is[storage] != was[storage]) {
       const std::int64_t beyond =
           std::max<std::int64_t>(recorded.storages[storage].bytes - was[storage], 0);
       if (__builtin_add_overflow(is[storage], beyond, &scaled.storages[storage].bytes)) {
-        throw et_schema::bad_input(kNoOtherBatch,
-                                   {.rank = rank,
-                                    .field = "--batch",
-                                    .expected = "memory of at most 2^63 bytes",
-                                    .got = fmt::format("{} + {}", is[storage], beyond)});
+        throw et_schema::bad_input(kTooLarge, {.rank = rank,
+                                               .field = std::string(flag),
+                                               .expected = "memory of at most 2^63 bytes",
+                                               .got = fmt::format("{} + {}", is[storage], beyond)});
       }
     }
   }

@@ -1,12 +1,29 @@
 #include "exchanges.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
+
+#include "batch_rules.h"
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/model/op_class.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
-using Matrix = std::vector<std::vector<std::int64_t>>;
+/// What a recorded rank sends to and receives from each rank of its group, in rows.
+struct RecordedExchange {
+  std::size_t position = 0;        ///< in the recorded group
+  std::vector<std::int64_t> sent;  ///< by position
+  std::int64_t received = 0;       ///< in sum
+};
+
+std::int64_t sum_of(const std::vector<std::int64_t>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
+}
 
 /// Whole shares of `part`; which of them are one more differs from row to row, so that columns are
 /// as even as rows.
@@ -19,7 +36,7 @@ void deal(std::int64_t part, const std::vector<std::size_t>& takers, std::size_t
   }
 }
 
-std::int64_t sum_of_column(const Matrix& matrix, std::size_t column) {
+std::int64_t sum_of_column(const RowMatrix& matrix, std::size_t column) {
   std::int64_t sum = 0;
   for (const auto& row : matrix) {
     sum += row[column];
@@ -28,7 +45,7 @@ std::int64_t sum_of_column(const Matrix& matrix, std::size_t column) {
 }
 
 /// Moves rows of the matrix from columns with too much to those with too little.
-void even_columns(const std::vector<RecordedExchange>& ranks, Matrix& matrix) {
+void even_columns(const std::vector<RecordedExchange>& ranks, RowMatrix& matrix) {
   std::vector<std::int64_t> excess(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     excess[i] = sum_of_column(matrix, i) - ranks[i].received;
@@ -50,9 +67,8 @@ void even_columns(const std::vector<RecordedExchange>& ranks, Matrix& matrix) {
   }
 }
 
-}  // namespace
-
-std::vector<std::vector<std::int64_t>> dealt_exchange(const std::vector<RecordedExchange>& ranks) {
+/// `ranks`: whom each of the new ranks does as.
+RowMatrix dealt_exchange(const std::vector<RecordedExchange>& ranks) {
   const std::size_t count = ranks.size();
   const std::size_t recorded = ranks.front().sent.size();
   std::vector<std::vector<std::size_t>> takers(recorded);
@@ -66,20 +82,142 @@ std::vector<std::vector<std::int64_t>> dealt_exchange(const std::vector<Recorded
       takers[position].push_back(position % count);
     }
   }
-  Matrix matrix(count, std::vector<std::int64_t>(count));
+  RowMatrix matrix(count, std::vector<std::int64_t>(count));
   std::int64_t sent = 0;
   std::int64_t received = 0;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t position = 0; position < recorded; ++position) {
       deal(ranks[i].sent[position], takers[position], turns[i], matrix[i]);
     }
-    sent += std::accumulate(ranks[i].sent.begin(), ranks[i].sent.end(), std::int64_t{0});
+    sent += sum_of(ranks[i].sent);
     received += ranks[i].received;
   }
   if (sent == received) {
     even_columns(ranks, matrix);
   }
   return matrix;
+}
+
+std::int64_t rows_of(const Program& program, const Instruction& call, std::size_t argument) {
+  const Slot& slot = program.slots[et_schema::slots_in({call.args[argument]}).front()];
+  return slot.sizes.empty() ? 1 : slot.sizes[0];
+}
+
+bool meets(const Program& program, const Instruction& instruction, StorageId storage) {
+  bool is_met = false;
+  for (const auto* side : {&instruction.args, &instruction.results}) {
+    et_schema::for_each_slot(
+        *side, [&](SlotId slot) { is_met = is_met || program.slots[slot].storage == storage; });
+  }
+  return is_met;
+}
+
+}  // namespace
+
+bool is_exchange(const Instruction& call) {
+  const et_schema::CommSizes sizes = et_schema::traits(call.comm->kind).sizes;
+  return sizes == et_schema::CommSizes::kEqualParts || sizes == et_schema::CommSizes::kSplits;
+}
+
+/// A program's exchanges in the row of the grid that the recorded group is to it, in order.
+std::vector<const Instruction*> Exchanges::calls_like(std::size_t program,
+                                                      et_schema::GroupId recorded) const {
+  std::vector<const Instruction*> calls;
+  each_communication(plan_.bench().programs[program].instructions, [&](const Instruction& call) {
+    const et_schema::GroupId group = call.comm->group;
+    if (is_exchange(call) && plan_.kinds()[group] &&
+        plan_.before().along(group) == plan_.before().along(recorded) &&
+        (calls.empty() || calls.front()->comm->group == group)) {
+      calls.push_back(&call);
+    }
+  });
+  return calls;
+}
+
+const RowMatrix& Exchanges::dealt(std::int64_t rank, et_schema::GroupId group,
+                                  et_schema::GroupId recorded, std::size_t number) {
+  const auto [found, is_new] = dealt_.try_emplace({group, number});
+  if (!is_new) {
+    return found->second;
+  }
+  std::vector<RecordedExchange> ranks;
+  for (const std::int64_t member : plan_.ranks_after(recorded, rank)) {
+    const WorldSource& source = plan_.source(member);
+    const Program& program = plan_.bench().programs[source.program];
+    const std::vector<const Instruction*> calls = calls_like(source.program, recorded);
+    if (number >= calls.size()) {
+      throw et_schema::bad_input(
+          kNoOtherWorld, {.rank = static_cast<int>(source.rank),
+                          .field = fmt::format("group '{}'", plan_.bench().groups[recorded].name),
+                          .expected = "as many exchanges as its other ranks",
+                          .got = fmt::format("{}", calls.size())});
+    }
+    const Instruction& call = *calls[number];
+    const std::int64_t rows = rows_of(program, call, 0);
+    std::vector<std::int64_t> sent = call.comm->in_splits;
+    if (sent.empty()) {
+      const std::size_t count = plan_.before().ranks_of(call.comm->group).size();
+      sent.assign(count, rows / static_cast<std::int64_t>(count));
+    }
+    if (sum_of(sent) != rows) {
+      refuse_call(plan_, member, recorded, call, fmt::format("splits that add up to {} rows", rows),
+                  fmt::format("{}", fmt::join(sent, ", ")));
+    }
+    const auto position = static_cast<std::size_t>(plan_.position_before(recorded, source.rank));
+    ranks.push_back({position, std::move(sent), rows_of(program, call, 1)});
+  }
+  return found->second = dealt_exchange(ranks);
+}
+
+bool Exchanges::change(std::int64_t rank, et_schema::GroupId group, et_schema::GroupId recorded,
+                       std::size_t number, Instruction& call, Program& program) {
+  const std::int64_t size = plan_.count_after(recorded);
+  et_schema::CommInfo& comm = *call.comm;
+  if (et_schema::traits(comm.kind).sizes == et_schema::CommSizes::kEqualParts &&
+      rows_of(program, call, 0) % size == 0 && rows_of(program, call, 1) % size == 0) {
+    return false;
+  }
+  const RowMatrix& matrix = dealt(rank, group, recorded, number);
+  const auto self = static_cast<std::size_t>(plan_.position_after(recorded, rank));
+  comm.kind = et_schema::CommKind::kAllToAllV;
+  comm.in_splits = matrix[self];
+  comm.out_splits.clear();
+  for (const auto& row : matrix) {
+    comm.out_splits.push_back(row[self]);
+  }
+  const std::int64_t received = sum_of(comm.out_splits);
+  return !plan_.shares_programs() && received != rows_of(program, call, 1) &&
+         receive(received, rank, recorded, call, program);
+}
+
+/// Gives the call an output of so many rows, where nothing but its allocation meets it.
+bool Exchanges::receive(std::int64_t rows, std::int64_t rank, et_schema::GroupId recorded,
+                        const Instruction& call, Program& program) const {
+  const SlotId output = et_schema::slots_in({call.args[1]}).front();
+  const WorldSource& source = plan_.source(rank);
+  Instruction* allocation = nullptr;
+  for (Instruction& instruction : program.instructions) {
+    if (&instruction == &call || !meets(program, instruction, program.slots[output].storage)) {
+      continue;
+    }
+    if (!et_schema::allocates_memory(instruction.name) || !instruction.schema) {
+      throw WorldDoesNotFit{{.rank = static_cast<int>(source.rank),
+                             .node = call.node_id,
+                             .field = call_text(plan_, recorded, call),
+                             .expected = "ranks that receive together what they send together",
+                             .got = fmt::format("{} rows in place of {}, which {} takes", rows,
+                                                rows_of(program, call, 1), instruction.name)}};
+    }
+    allocation = &instruction;
+  }
+  const Program& was = plan_.bench().programs[source.program];
+  program.slots[output].sizes[0] = rows;
+  fit_storages(was, program, static_cast<int>(source.rank), "--world-size");
+  if (allocation != nullptr) {
+    scale_arguments(was, program, *allocation);
+    allocation->body.clear();
+  }
+  return allocation != nullptr;
 }
 
 }  // namespace understudy::generator

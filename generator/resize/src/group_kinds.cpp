@@ -281,11 +281,10 @@ void add_group_kind(std::string_view text, GroupKinds& kinds) {
   kinds[std::string(text.substr(0, at))] = static_cast<GroupKind>(found - kKindNames.begin());
 }
 
-std::vector<std::optional<DecidedKind>> decide_kinds(const et_schema::Bench& bench,
-                                                     const GroupKinds& said) {
+DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said) {
   refuse_unknown(bench, said);
   const std::vector<CallFacts> facts = facts_of(bench);
-  std::vector<std::optional<DecidedKind>> kinds(bench.groups.size());
+  DecidedKinds kinds(bench.groups.size());
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (facts[i].kinds.empty()) {
       continue;

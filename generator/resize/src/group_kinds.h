@@ -14,12 +14,13 @@ struct DecidedKind {
   GroupKind kind = GroupKind::kData;
   std::string why;
 };
+/// By group; nothing of groups that do not communicate.
+using DecidedKinds = std::vector<std::optional<DecidedKind>>;
 
-/// By group; nothing of groups that do not communicate. What the user says counts first, then the
-/// group's description, then its calls. Throws Error: bad input, where a group only gathers or only
-/// scatters, which says nothing of what; usage, where the user names a group that is not there.
-[[nodiscard]] std::vector<std::optional<DecidedKind>> decide_kinds(const et_schema::Bench& bench,
-                                                                   const GroupKinds& said);
+/// What the user says counts first, then the group's description, then its calls. Throws Error: bad
+/// input, where a group only gathers or only scatters, which says nothing of what; usage, where the
+/// user names a group that is not there.
+[[nodiscard]] DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said);
 
 /// Calls visit(instruction) for each communication, waits included, those in bodies too.
 template <typename Instructions, typename Visit>

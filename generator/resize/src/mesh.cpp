@@ -12,7 +12,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::GroupId;
-using Kinds = std::vector<std::optional<DecidedKind>>;
 
 [[noreturn]] void refuse_group(const et_schema::ProcessGroup& group, std::string expected,
                                std::string got, std::string hint) {
@@ -32,7 +31,7 @@ std::optional<std::int64_t> stride_of(const std::vector<std::int64_t>& ranks) {
   return ranks.size() < 2 ? 0 : ranks[1] - ranks[0];
 }
 
-std::string kinds_text(const et_schema::Bench& bench, const Kinds& kinds) {
+std::string kinds_text(const et_schema::Bench& bench, const DecidedKinds& kinds) {
   std::string text;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (kinds[i]) {
@@ -45,7 +44,7 @@ std::string kinds_text(const et_schema::Bench& bench, const Kinds& kinds) {
 
 }  // namespace
 
-Mesh::Mesh(const et_schema::Bench& bench, const Kinds& kinds)
+Mesh::Mesh(const et_schema::Bench& bench, const DecidedKinds& kinds)
     : bench_(&bench), world_size_(bench.recorded_world_size()) {
   find_axes(kinds);
   add_lone_axis(kinds);
@@ -66,7 +65,7 @@ std::vector<std::int64_t> Mesh::ranks_of(GroupId group) const {
   return ranks;
 }
 
-void Mesh::find_axes(const Kinds& kinds) {
+void Mesh::find_axes(const DecidedKinds& kinds) {
   std::map<std::int64_t, MeshAxis> by_stride;
   std::optional<GroupKind> kind_of_gaps;
   for (GroupId group = 0; group < kinds.size(); ++group) {
@@ -142,20 +141,29 @@ void Mesh::fill_gaps(std::vector<MeshAxis> found, std::optional<GroupKind> kind_
 }
 
 /// Groups of one rank have no place in the grid: their axis is the outermost, as in PyTorch's
-/// meshes.
-void Mesh::add_lone_axis(const Kinds& kinds) {
-  const bool has_growing = std::ranges::any_of(
-      axes_, [](const MeshAxis& axis) { return axis.kind && follows_job(*axis.kind); });
-  for (GroupId group = 0; group < kinds.size() && !has_growing; ++group) {
-    if (kinds[group] && follows_job(kinds[group]->kind) && ranks_of(group).size() == 1) {
-      axes_.push_back({world_size_, 1, kinds[group]->kind});
-      return;
+/// meshes. One with the whole model on each rank is there beside others that divide the batch.
+void Mesh::add_lone_axis(const DecidedKinds& kinds) {
+  const auto has_axis = [this](const auto& is_meant) {
+    return std::ranges::any_of(
+        axes_, [&](const MeshAxis& axis) { return axis.kind && is_meant(*axis.kind); });
+  };
+  std::optional<GroupKind> lone;
+  for (GroupId group = 0; group < kinds.size(); ++group) {
+    if (kinds[group] && follows_job(kinds[group]->kind) && ranks_of(group).size() == 1 &&
+        (!lone || kinds[group]->kind == GroupKind::kData)) {
+      lone = kinds[group]->kind;
     }
   }
   const bool is_silent =
       std::ranges::none_of(kinds, [](const auto& kind) { return kind.has_value(); });
   if (is_silent && world_size_ == 1) {
-    axes_.push_back({1, 1, GroupKind::kData});
+    lone = GroupKind::kData;
+  }
+  const bool is_there = lone == GroupKind::kData
+                            ? has_axis([](GroupKind kind) { return kind == GroupKind::kData; })
+                            : has_axis(follows_job);
+  if (lone && !is_there) {
+    axes_.push_back({world_size_, 1, lone});
   }
 }
 
@@ -165,13 +173,13 @@ std::vector<bool> Mesh::axes_of(GroupId group, const std::optional<DecidedKind>&
   const bool is_world = static_cast<std::int64_t>(ranks.size()) == world_size_;
   if (is_world && (world_size_ > 1 || group == 0)) {
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-      along[i] = axes_[i].size > 1 || follows_job(kind->kind);
+      along[i] = axes_[i].size > 1 || kind->kind == axes_[i].kind || kind->kind == GroupKind::kData;
     }
     return along;
   }
   if (ranks.size() == 1) {
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-      along[i] = axes_[i].size == 1 && follows_job(kind->kind);
+      along[i] = axes_[i].size == 1 && kind->kind == axes_[i].kind;
     }
     return along;
   }
@@ -240,7 +248,7 @@ std::vector<std::int64_t> Mesh::ranks_along(const std::vector<bool>& axes, Coord
   }
 }
 
-std::size_t Mesh::growing_axis(const Kinds& kinds) const {
+std::size_t Mesh::growing_axis(const DecidedKinds& kinds) const {
   std::vector<std::size_t> all;
   std::vector<std::size_t> whole;
   for (std::size_t i = 0; i < axes_.size(); ++i) {

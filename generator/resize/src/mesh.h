@@ -30,7 +30,7 @@ class Mesh {
   using Coordinates = std::vector<std::int64_t>;
 
   /// Throws Error (bad input), by name, where a group's ranks are no part of a grid.
-  Mesh(const et_schema::Bench& bench, const std::vector<std::optional<DecidedKind>>& kinds);
+  Mesh(const et_schema::Bench& bench, const DecidedKinds& kinds);
 
   [[nodiscard]] std::int64_t world_size() const { return world_size_; }
   [[nodiscard]] const std::vector<MeshAxis>& axes() const { return axes_; }
@@ -49,13 +49,12 @@ class Mesh {
                                                       Coordinates from) const;
   /// The axis that another number of ranks changes: of those along which the batch is divided the
   /// one with the whole model on each rank, where there are several. Throws Error (bad input).
-  [[nodiscard]] std::size_t growing_axis(
-      const std::vector<std::optional<DecidedKind>>& kinds) const;
+  [[nodiscard]] std::size_t growing_axis(const DecidedKinds& kinds) const;
 
  private:
-  void find_axes(const std::vector<std::optional<DecidedKind>>& kinds);
+  void find_axes(const DecidedKinds& kinds);
   void fill_gaps(std::vector<MeshAxis> found, std::optional<GroupKind> kind_of_gaps);
-  void add_lone_axis(const std::vector<std::optional<DecidedKind>>& kinds);
+  void add_lone_axis(const DecidedKinds& kinds);
   [[nodiscard]] std::vector<bool> axes_of(et_schema::GroupId group,
                                           const std::optional<DecidedKind>& kind) const;
 

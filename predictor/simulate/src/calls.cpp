@@ -45,40 +45,19 @@ void describe_tensors(const Program& program, const Instruction& instruction, Co
   });
 }
 
-/// How many times as much a call exchanges as its tensors, which were recorded on another number of
-/// ranks.
-double size_factor(const Job& job, CommKind kind, std::size_t ranks) {
-  const std::optional<ScaledFrom>& from = job.scaled_from;
-  const bool grows = from && from->gathers == GatherSize::kParts && is_gather_or_scatter(kind);
-  return grows ? static_cast<double>(ranks) / from->ranks : 1;
-}
-
-/// Parts for another number of ranks than the job's. Rank r does what the job's rank r mod (its
-/// number of ranks) does, and ranks that do the same share that rank's part.
-std::vector<std::int64_t> dealt(const std::vector<std::int64_t>& parts, std::size_t ranks) {
-  std::vector<std::int64_t> result(ranks);
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    const std::size_t sharing = part < ranks ? (ranks - part - 1) / parts.size() + 1 : 1;
-    for (std::size_t i = 0; i < sharing; ++i) {
-      result[(part + i * parts.size()) % ranks] += parts[part] / static_cast<std::int64_t>(sharing);
-    }
-  }
-  return result;
-}
-
 /// What a rank sends to each other rank, in bytes. Its splits are rows, elements, or equal parts.
 std::vector<std::int64_t> split_bytes(const Program& program, const Instruction& instruction,
                                       std::size_t ranks) {
   const std::int64_t all = bytes_of(program, instruction, 0);
   std::vector<std::int64_t> splits = instruction.comm->in_splits;
-  if (splits.empty()) {
+  if (splits.size() != ranks) {
     return std::vector<std::int64_t>(ranks, all / static_cast<std::int64_t>(ranks));
   }
   const std::int64_t sum = std::accumulate(splits.begin(), splits.end(), std::int64_t{0});
   for (std::int64_t& split : splits) {
     split = sum == 0 ? 0 : split * (all / sum);
   }
-  return splits.size() == ranks ? splits : dealt(splits, ranks);
+  return splits;
 }
 
 }  // namespace
@@ -95,17 +74,15 @@ CommCall comm_call(const Job& job, const std::vector<int>& ranks,
   }
   call.nodes = static_cast<int>(nodes.size());
   describe_tensors(*programs.front(), *sides.front(), call);
-  const std::size_t recorded_ranks =
-      job.scaled_from ? static_cast<std::size_t>(job.scaled_from->ranks) : ranks.size();
+  const et_schema::GroupId group = sides.front()->comm->group;
+  call.recorded_ranks = job.recorded_ranks.empty() ? call.ranks : job.recorded_ranks[group];
   const Instruction* last = nullptr;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     if (sides[i] != last) {
-      call.bytes = std::max(call.bytes, call_bytes(*programs[i], *sides[i], recorded_ranks));
+      call.bytes = std::max(call.bytes, call_bytes(*programs[i], *sides[i], ranks.size()));
       last = sides[i];
     }
   }
-  call.size_factor = size_factor(job, call.kind, ranks.size());
-  call.bytes = static_cast<std::int64_t>(static_cast<double>(call.bytes) * call.size_factor);
   if (et_schema::traits(call.kind).sizes == et_schema::CommSizes::kSplits) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       // Ranks without a program in a partial job send as the one that has a program.

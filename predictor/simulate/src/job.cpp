@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "et_schema/model/comm_traits.h"
 #include "matching/matching.h"
 
 namespace understudy::predictor {
@@ -24,27 +23,6 @@ void share_equal_programs(const et_schema::Bench& bench, Job& job) {
 }
 
 }  // namespace
-
-bool is_gather_or_scatter(CommKind kind) {
-  using et_schema::CommSizes;
-  switch (et_schema::traits(kind).sizes) {
-    case CommSizes::kOutputPerRank:
-    case CommSizes::kInputPerRank:
-    case CommSizes::kOutputOfAll:
-    case CommSizes::kInputOfAll:
-    case CommSizes::kOutputsOfRoot:
-    case CommSizes::kInputsOfRoot:
-      return true;
-    case CommSizes::kPairs:
-    case CommSizes::kEqualParts:
-    case CommSizes::kSplits:
-    case CommSizes::kMessage:
-    case CommSizes::kNone:
-    case CommSizes::kNoCommunication:
-      return false;
-  }
-  return false;
-}
 
 std::vector<int> Job::members_of(et_schema::GroupId group) const {
   const std::vector<std::int64_t>& ranks = groups[group].ranks;

@@ -276,9 +276,14 @@ class Binder {
     }
     BoundComm comm = bind_comm(program_, instruction, groups_);
     if (const std::optional<std::size_t> number = number_of(instruction)) {
-      comm.turn = order_.turns[*number];
-      comm.kept_apart = order_.kept_apart[*number];
-      comm.blocking = comm.blocking && !comm.kept_apart;
+      if (!order_.turns.empty()) {
+        comm.turn = order_.turns[*number];
+        comm.kept_apart = order_.kept_apart[*number];
+        comm.blocking = comm.blocking && !comm.kept_apart;
+      }
+      if (!decisions_.options().comm_times_ns.empty()) {
+        comm.call.lasts = std::chrono::nanoseconds(decisions_.options().comm_times_ns[*number]);
+      }
     }
     SlotUse use;
     use.reads = comm.inputs;
@@ -306,7 +311,9 @@ class Binder {
 
   /// Its place among the program's communications; none without an order.
   [[nodiscard]] std::optional<std::size_t> number_of(const Instruction& instruction) {
-    if (order_.turns.empty()) {
+    const std::size_t count =
+        std::max(order_.turns.size(), decisions_.options().comm_times_ns.size());
+    if (count == 0) {
       return std::nullopt;
     }
     if (numbers_.empty()) {
@@ -315,7 +322,7 @@ class Binder {
           numbers_.emplace(&each, numbers_.size());
         }
       });
-      UNDERSTUDY_ASSERT(numbers_.size() == order_.turns.size());
+      UNDERSTUDY_ASSERT(numbers_.size() == count);
     }
     const auto found = numbers_.find(&instruction);
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);

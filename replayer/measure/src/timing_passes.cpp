@@ -83,14 +83,16 @@ std::size_t Measurement::profile(RankReport& report) {
   return iterations_ms.size();
 }
 
-/// Where ranks communicate in host memory, and one thread issues all operators.
+/// Where ranks communicate in host memory, or one as if they did, and one thread issues all
+/// operators.
 void Measurement::run_beside(OverlapHook& hook) {
   const bool has_own_threads = stop_->any_rank(own_threads_ != nullptr);
   const bool is_in_host_memory =
       stop_->any_rank(std::ranges::any_of(bound_.comms, [](const BoundComm& comm) {
         return comm.call.memory == et_schema::DeviceType::kCpu;
       }));
-  if (job_.world_size() == 1 || has_own_threads || !is_in_host_memory) {
+  const bool is_alone = job_.world_size() == 1 && options_.asked.comm_times_ns.empty();
+  if (is_alone || has_own_threads || !is_in_host_memory) {
     return;
   }
   for (int pass = 0; pass < kOverlapPasses; ++pass) {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
@@ -243,6 +245,41 @@ TEST(Single, RefusesACallThatDoesNotFit) {
   call.inputs = {buffer(input)};
   call.outputs = {buffer(output)};
   EXPECT_THROW(backend->run(call), et_schema::Error);
+}
+
+/// Calls of one group run in the order in which they were issued, those of others beside them.
+TEST(Single, ACallEndsWhenItsTimeHasPassed) {
+  using namespace std::chrono_literals;
+  using Clock = std::chrono::steady_clock;
+  const auto backend = third_of_four();
+  const std::vector<int> pair = {2, 3};
+  const GroupId group = backend->make_group("pair", pair);
+  Numbers numbers = {1, 2};
+  Call call = make_call(CommKind::kAllReduce);
+  call.inputs = call.outputs = {buffer(numbers)};
+  call.lasts = 30ms;
+  Call beside = call;
+  beside.group = group;
+  beside.lasts = 20ms;
+  const Clock::time_point begin = Clock::now();
+  auto first = backend->start(call);
+  auto second = backend->start(call);
+  auto other = backend->start(beside);
+  const Clock::time_point issued = Clock::now();
+  const Ended other_end = backend->wait(std::move(other));
+  const Ended second_end = backend->wait(std::move(second));
+  EXPECT_GE(Clock::now() - begin, 60ms);
+  const Ended first_end = backend->wait(std::move(first));
+  ASSERT_TRUE(first_end && second_end && other_end);
+  EXPECT_EQ(*second_end - *first_end, 30ms);
+  EXPECT_GE(*first_end - begin, 30ms);
+  EXPECT_LE(*first_end - issued, 30ms);
+  EXPECT_GE(*other_end - begin, 20ms);
+  EXPECT_LE(*other_end - issued, 20ms);
+  const Clock::time_point blocking = Clock::now();
+  backend->run(call);
+  EXPECT_GE(Clock::now() - blocking, 30ms);
+  EXPECT_EQ(numbers, (Numbers{1, 2}));
 }
 
 }  // namespace

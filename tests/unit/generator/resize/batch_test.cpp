@@ -355,7 +355,7 @@ TEST(BatchRefusals, ATensorThatNoNumberMeasures) {
   Made made;
   made.data({64, std::int64_t{1} << 40});
   EXPECT_EQ(refusal(made.program, {64, 1'000'000'000}),
-            "the batch size cannot be changed\n"
+            "the benchmark would be too large\n"
             "  rank:     3\n"
             "  field:    --batch\n"
             "  expected: tensors of at most 2^63 bytes\n"

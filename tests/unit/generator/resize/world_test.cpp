@@ -1,7 +1,9 @@
 #include "generator/resize/world.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "made_program.h"
@@ -14,6 +16,7 @@ using et_schema::CommKind;
 using et_schema::SlotId;
 using testing::list_of;
 using testing::Made;
+using testing::number;
 using testing::ref;
 using testing_errors::error_of;
 
@@ -109,6 +112,100 @@ TEST_F(ShardedWorld, RanksThatCannotShareEvenlyAreRefusedWithThoseThatCan) {
             "  hint:     sizes that work: 1, 2, 4, 8");
 }
 
+/// What is refused of a call on a part; `got`: the operator, and what it meets.
+std::string no_rule(int node, const std::string& op, const std::string& got) {
+  return fmt::format(
+      "the job cannot be scaled to another number of ranks\n"
+      "  rank:     0\n"
+      "  node:     {}\n"
+      "  field:    {}\n"
+      "  expected: an operator on a part of a sharded parameter whose rule is known\n"
+      "  got:      {}{}\n"
+      "  hint:     capture the job on that number of ranks",
+      node, op, op, got);
+}
+
+TEST_F(ShardedWorld, AnOperatorThatNoRuleCoversIsRefused) {
+  made_.op("mine::quantize", {ref(gradient_)}, {12});
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput, [&] { return scaled(2, 4); }),
+            no_rule(4, "mine::quantize", ""));
+}
+
+/// FSDP1 makes its part of the gradient like the first piece of the whole one.
+TEST_F(ShardedWorld, APartMadeLikeAPieceOfAWholeFollowsTheRanks) {
+  const SlotId piece = made_.slot({12});
+  const SlotId other = made_.slot({12});
+  made_.add("aten::chunk", {ref(whole_), number(2)}, {list_of({piece, other})});
+  const SlotId part = made_.op("aten::empty_like", {ref(piece)}, {12});
+  made_.add("aten::copy_", {ref(part), ref(gradient_)}, {ref(part)});
+  const ScaledWorld world = scaled(2, 4);
+  const et_schema::Program& program = world.programs.front();
+  EXPECT_EQ(program.slots[part].sizes, (testing::Sizes{6}));
+  EXPECT_EQ(program.slots[piece].sizes, (testing::Sizes{12}));
+  const auto like = std::get<et_schema::Argument::SlotRef>(program.instructions[4].args[0].value);
+  EXPECT_EQ(program.slots[like.id].sizes, (testing::Sizes{6}));
+  EXPECT_TRUE(program.slots[like.id].external);
+}
+
+TEST_F(ShardedWorld, PartsInATensorThatIsNoneAreRefused) {
+  made_.op("aten::stack", {list_of({part_, gradient_})}, {2, 12});
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput, [&] { return scaled(2, 4); }),
+            no_rule(4, "aten::stack", " with [2,12], which is no part"));
+}
+
+TEST_F(ShardedWorld, AColumnOfAPartIsRefused) {
+  const SlotId matrix = made_.slot({4, 3});
+  made_.program.slots[matrix].storage = made_.program.slots[part_].storage;
+  const SlotId column = made_.slot({4, 1}, false, {3, 1});
+  made_.program.slots[column].storage = made_.program.slots[part_].storage;
+  made_.add("aten::narrow", {ref(matrix), number(1), number(0), number(1)}, {ref(column)});
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput, [&] { return scaled(2, 4); }),
+            no_rule(4, "aten::narrow", " with [4,1], which is no stretch of a part"));
+}
+
+/// It would be gathered to a whole that is as many times as large.
+TEST_F(ShardedWorld, APartInACallOfAnotherGroupIsRefused) {
+  call(CommKind::kAllGatherBase, gradient_, made_.slot({24}));
+  made_.program.instructions.back().comm->group = 1;
+  et_schema::ProcessGroup& pair = bench_.groups.emplace_back();
+  pair.name = "pair";
+  pair.description = "tp";
+  pair.ranks = {0, 1};
+  pair.size = 2;
+  bench_.programs.assign(4, made_.program);
+  et_schema::ProcessGroup world = pair;
+  world.name = "world";
+  world.description = "";
+  world.ranks.clear();
+  world.size = 4;
+  bench_.groups.insert(bench_.groups.begin(), world);
+  for (et_schema::Program& program : bench_.programs) {
+    program.slots[whole_].sizes = {48};
+  }
+  bench_.programs[2].instructions.back().comm->group = 2;
+  bench_.programs[3].instructions.back().comm->group = 2;
+  et_schema::ProcessGroup other = bench_.groups.back();
+  other.name = "other";
+  other.ranks = {2, 3};
+  bench_.groups.push_back(other);
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput,
+                     [&] { return with_world_size(bench_, {.ranks = 8, .kinds = {}}); }),
+            no_rule(4, "call", ""));
+}
+
+TEST_F(ShardedWorld, MemoryThatIsNoNumberIsRefusedByTheFlag) {
+  constexpr std::int64_t kPart = std::int64_t{1} << 60;
+  for (const SlotId slot : {part_, gradient_}) {
+    made_.program.slots[slot].sizes = {kPart};
+  }
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kBadInput, [&] { return scaled(2, 1); }),
+            "the benchmark would be too large\n"
+            "  rank:     0\n"
+            "  field:    --world-size\n"
+            "  expected: tensors of at most 2^63 bytes\n"
+            "  got:      [2305843009213693952]");
+}
+
 /// The storage of a part that was freed is one storage in the trace with what got its memory.
 TEST_F(ShardedWorld, AWholeInMemoryWhereAPartLayGetsItsOwn) {
   const SlotId table = made_.slot({2, 10});
@@ -143,6 +240,45 @@ TEST_F(World, TensorParallelRanksKeepTheirNumber) {
   const ScaledWorld world = scaled(2, 4, {{"world", GroupKind::kData}});
   EXPECT_EQ(world.scaled.groups.front().why, "--group world=data");
   EXPECT_EQ(world.scaled.ranks, (std::vector<std::int64_t>{0, 1, 0, 1}));
+}
+
+TEST_F(World, RanksThatCallOtherOperatorsAreRefused) {
+  made_.op("aten::mm", {ref(made_.data({8, 4}))}, {8, 4});
+  bench_.programs = {made_.program, made_.program};
+  add_world(2);
+  const auto refusal = [&] {
+    return error_of(et_schema::ErrorKind::kBadInput, [&] {
+      return with_world_size(bench_, {.ranks = 4, .kinds = {{"world", GroupKind::kData}}});
+    });
+  };
+  const std::string hint =
+      "  hint:     generate it from one of them, which then stands for the other, or capture the "
+      "job "
+      "on that number of ranks";
+  for (et_schema::Program& program : bench_.programs) {
+    et_schema::Instruction& call = program.instructions.emplace_back(program.instructions[0]);
+    call.node_id = 2;
+    call.name = "call";
+    call.kind = et_schema::InstructionKind::kCollective;
+    call.comm.emplace().kind = CommKind::kBarrier;
+  }
+  bench_.programs[1].instructions[0].name = "aten::bmm";
+  EXPECT_EQ(refusal(),
+            "the job cannot be scaled to another number of ranks\n"
+            "  rank:     1\n"
+            "  node:     1\n"
+            "  field:    --world-size\n"
+            "  expected: aten::mm, as rank 0 calls there\n"
+            "  got:      aten::bmm\n" +
+                hint);
+  bench_.programs[1].instructions.clear();
+  EXPECT_EQ(refusal(),
+            "the job cannot be scaled to another number of ranks\n"
+            "  rank:     1\n"
+            "  field:    --world-size\n"
+            "  expected: aten::mm, as rank 0 calls there\n"
+            "  got:      the step's end\n" +
+                hint);
 }
 
 TEST_F(World, ExpertsGetAsManyRowsFromMoreRanks) {

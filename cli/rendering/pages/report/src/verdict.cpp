@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/figures.h"
+#include "et_schema/report/report_json.h"
 #include "parts.h"
 
 namespace understudy::pages {
@@ -108,6 +109,13 @@ std::vector<std::string> findings_of(const Report& report) {
                                    total.measurement.ended_by,
                                    counted(total.iteration_ms.samples.size(), "iteration"),
                                    counted(total.measurement.timing_passes, "timing pass")));
+  }
+  if (report.environment.backend == et_schema::kSimulatedComms) {
+    const auto comms = report.environment.settings.find("comms");
+    findings.push_back(fmt::format(
+        "Communication is {}: this rank ran alone, and each call took the time that it would take "
+        "among all ranks. Nothing was sent.",
+        comms == report.environment.settings.end() ? "simulated" : comms->second));
   }
   add_verdict_rows(findings, total.coverage.dropped, "dropped");
   add_verdict_rows(findings, total.coverage.stubbed, "stubbed");

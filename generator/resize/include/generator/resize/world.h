@@ -39,6 +39,9 @@ struct WorldSize {
   int ranks = 0;              ///< 0: ranks_per_program times the recorded ones
   int ranks_per_program = 0;  ///< as many do the same, side by side; 0: they take turns
   GroupKinds kinds = {};      ///< what the user says of groups
+  /// Ranks that do the same share a program, though places in memory and remainders of splits are
+  /// one rank's then: enough for a simulation, which no rank runs.
+  bool shares_programs = false;
 };
 
 /// A job on another number of ranks.

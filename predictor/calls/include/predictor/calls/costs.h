@@ -52,8 +52,8 @@ struct OperatorCost {
 struct CommCall {
   CommKind kind = CommKind::kBarrier;
   std::int64_t bytes = 0;  ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
-  double size_factor = 1;  ///< these bytes over those of the recorded calls, `sides`
   int ranks = 1;           ///< of the group
+  int recorded_ranks = 1;  ///< that it had when `sides` were recorded
   int nodes = 1;           ///< that these ranks are on
   bool on_device = false;  ///< the tensors lie on a GPU
   DType dtype = DType::kFloat32;

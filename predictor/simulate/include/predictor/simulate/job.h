@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "et_schema/bench/bench.h"
@@ -13,22 +12,6 @@ namespace understudy::predictor {
 using et_schema::CommKind;
 using et_schema::Instruction;
 using et_schema::Program;
-
-/// The amount of data that gathers and scatters exchange on another number of ranks.
-enum class GatherSize : std::uint8_t {
-  kWhole,  ///< the whole keeps its size: each rank has a part of the parameters
-  kParts   ///< each rank's part keeps its size: each rank has its own data
-};
-
-/// Whether a call exchanges a part for each rank, and some rank keeps all parts in one tensor or
-/// list. All-to-alls do not, since each of their parts is for one rank, and messages do not either.
-[[nodiscard]] bool is_gather_or_scatter(CommKind kind);
-
-/// The recorded job from which one with another number of ranks is made (what_if/world_size.h).
-struct ScaledFrom {
-  int ranks = 1;
-  GatherSize gathers = GatherSize::kWhole;
-};
 
 /// The ranks that are simulated together. Ranks that share a program share its work.
 struct Job {
@@ -44,7 +27,8 @@ struct Job {
   /// when it does.
   bool is_partial = false;
   int ranks_per_node = et_schema::kUsualRanksPerNode;
-  std::optional<ScaledFrom> scaled_from = {};  ///< the job that tensors and splits come from
+  /// By group: how many ranks it had when its calls were recorded; empty: as many as now.
+  std::vector<int> recorded_ranks = {};
 
   [[nodiscard]] int world_size() const { return static_cast<int>(program_of.size()); }
   [[nodiscard]] const Program& program(int rank) const {

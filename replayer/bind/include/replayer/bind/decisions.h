@@ -47,6 +47,9 @@ class Decisions {
     /// Operators that are called though they do more than compute.
     et_schema::AllowedOperators allowed = {};
     bool runs_libraries = false;  ///< of C++ kernels that the program holds
+    /// By communication, as in et_schema::CommOrder: how long it is to take
+    /// (backends::Call::lasts); empty: as long as it does.
+    std::vector<std::int64_t> comm_times_ns = {};
   };
   Decisions(const et_schema::Program& program, Options options);
 

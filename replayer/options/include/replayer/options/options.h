@@ -123,7 +123,10 @@ struct ReplayOptions {
   std::optional<std::uint64_t> memory_limit_bytes;  ///< refuse what needs more
   /// Seconds that a rank may make others wait without getting on; none: by the first iteration.
   std::optional<double> timeout_s;
-  et_schema::CommOrder comm_order;     ///< of this rank among all; empty: it runs alone
+  et_schema::CommOrder comm_order;  ///< of this rank among all; empty: it runs alone
+  /// By communication, as in comm_order, of a rank that runs alone: how long it takes among all
+  /// ranks, which is simulated; empty: it is not.
+  std::vector<std::int64_t> comm_times_ns;
   bool require_steady_clocks = false;  ///< of a GPU: fail if they were held down or moved
   bool leaves = false;
   bool continue_on_error = false;

@@ -13,6 +13,9 @@ namespace understudy::et_schema {
 /// Reads what to_json wrote. Throws Error (bad input): not JSON, another format, a newer version, a
 /// field missing.
 [[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
+/// Environment::backend of a rank that ran alone as if the others took part in its communications.
+inline constexpr const char* kSimulatedComms = "simulated";
+
 /// One rank's part alone, to ship between processes.
 [[nodiscard]] std::string to_json(const RankReport& report);
 [[nodiscard]] RankReport parse_rank_report(const std::string& json, const std::string& file);

@@ -1,0 +1,137 @@
+#include "replay/simulated_comms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "et_schema/model/bodies.h"
+#include "et_schema/model/open_comms.h"
+#include "et_schema/support/error.h"
+#include "predictor/platform/cost_parts.h"
+#include "predictor/simulate/simulate.h"
+#include "predictor/what_if/recorded_costs.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::Program;
+
+/// Costs of communication alone.
+class CommCosts final : public predictor::Costs {
+ public:
+  explicit CommCosts(std::function<predictor::Estimate(const predictor::CommCall&)> communication)
+      : communication_(std::move(communication)) {}
+
+  [[nodiscard]] predictor::OperatorCost of_operator(const Program&,
+                                                    const Instruction&) const override {
+    return {};
+  }
+  [[nodiscard]] predictor::Estimate of_gap(const Program&, const Instruction&) const override {
+    return {};
+  }
+  [[nodiscard]] predictor::Estimate of_communication(
+      const predictor::CommCall& call) const override {
+    return communication_(call);
+  }
+
+ private:
+  std::function<predictor::Estimate(const predictor::CommCall&)> communication_;
+};
+
+/// What each instruction's communication takes.
+std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int rank,
+                                          const std::string& source) {
+  const predictor::Job job = predictor::job_of(bench);
+  const auto simulated = [&](const predictor::Costs& costs) {
+    const predictor::SimulateOptions once{.warmup = 0, .iterations = 1, .spans = false};
+    return predictor::simulate(job, costs, once)
+        .costs[job.program_of[static_cast<std::size_t>(rank)]];
+  };
+  if (source == "recorded") {
+    return simulated(predictor::RecordedCosts(job));
+  }
+  const predictor::Platform platform = predictor::read_platform(source);
+  const predictor::CostParts parts = predictor::cost_parts(platform);
+  if (!parts.communication) {
+    throw et_schema::usage_error(
+        "the platform does not say what communication takes",
+        {.file = source,
+         .field = "--comms",
+         .expected = "a platform with collectives",
+         .got = "none",
+         .hint = "calibrate fits them to what replay --sweep or nccl-tests measured"});
+  }
+  return simulated(CommCosts(parts.communication));
+}
+
+[[noreturn]] void refuse(const Instruction& call, std::string expected, std::string got) {
+  throw et_schema::usage_error(
+      "it is not known what a communication takes",
+      {.node = call.node_id,
+       .field = "--comms",
+       .expected = std::move(expected),
+       .got = fmt::format("{} {}", call.name, got),
+       .hint = "--comms PLATFORM.json takes what a platform's models predict"});
+}
+
+}  // namespace
+
+void check_simulated_comms(const ReplayArguments& arguments, int processes) {
+  const auto refuse_setting = [](const char* expected, std::string got) {
+    throw et_schema::usage_error("communication is simulated for one rank alone, on a CPU",
+                                 {.field = "--comms",
+                                  .expected = expected,
+                                  .got = std::move(got),
+                                  .hint = "--comms nccl and --comms host let ranks communicate"});
+  };
+  if (arguments.comm_times.empty()) {
+    return;
+  }
+  if (processes > 1) {
+    refuse_setting("one process and --rank K", fmt::format("{} processes", processes));
+  }
+  if (arguments.options.device != "cpu") {
+    refuse_setting("--device cpu", arguments.options.device);
+  }
+  if (arguments.options.only != replayer::Only::kAll) {
+    refuse_setting("communication beside operators", "--only");
+  }
+}
+
+CommTimes comm_times(const et_schema::Bench& bench, int rank, const std::string& source) {
+  const std::vector<Instruction>& all = bench.programs[static_cast<std::size_t>(rank)].instructions;
+  const bool is_recorded = source == "recorded";
+  const bool has_profiles = std::ranges::all_of(
+      bench.programs, [](const Program& program) { return program.profile.has_value(); });
+  std::vector<const Instruction*> calls;
+  et_schema::for_each_issued(all, [&](const Instruction& each) {
+    if (!et_schema::is_communication(each)) {
+      return;
+    }
+    if (&each < &all.front() || &each > &all.back()) {
+      refuse(each, "communication that no operator holds", "below one");
+    }
+    if (is_recorded && !(each.timing && has_profiles)) {
+      refuse(each, "recorded times of all ranks' communications", "without one");
+    }
+    calls.push_back(&each);
+  });
+  CommTimes times;
+  if (calls.empty()) {
+    return times;
+  }
+  const std::vector<predictor::PlayedCost> costs = played(bench, rank, source);
+  for (const Instruction* const call : calls) {
+    const predictor::Estimate& cost =
+        costs[static_cast<std::size_t>(call - all.data())].communication;
+    times.ns.push_back(std::max(1LL, std::llround(cost.ns)));  // 0 is not simulated
+    times.guessed += is_recorded && cost.model != "recorded" ? 1U : 0U;
+  }
+  return times;
+}
+
+}  // namespace understudy::cli

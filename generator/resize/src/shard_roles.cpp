@@ -1,0 +1,327 @@
+#include "shard_roles.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
+#include "group_kinds.h"
+#include "mesh.h"
+#include "part_use.h"
+
+namespace understudy::generator {
+namespace {
+
+using Slots = std::vector<SlotId>;
+
+bool is_contiguous(const Slot& slot) {
+  return slot.strides.empty() || slot.strides == et_schema::contiguous_strides(slot.sizes);
+}
+
+/// What an operator works on side by side: its single tensors in front, which meet each of the
+/// others, then the i-th of each of its lists.
+std::vector<Slots> columns_of(const Instruction& instruction) {
+  std::vector<Slots> columns(1);
+  for (const auto* side : {&instruction.args, &instruction.results}) {
+    for (const Argument& argument : *side) {
+      if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+        columns.resize(std::max(columns.size(), list->size() + 1));
+        for (std::size_t i = 0; i < list->size(); ++i) {
+          if (const auto* slot = std::get_if<Argument::SlotRef>(&(*list)[i].value)) {
+            columns[i + 1].push_back(slot->id);
+          }
+        }
+      } else if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+        columns[0].push_back(slot->id);
+      }
+    }
+  }
+  return columns;
+}
+
+template <typename Visit>
+void each_instruction(const std::vector<Instruction>& instructions, const Visit& visit) {
+  for (const Instruction& instruction : instructions) {
+    visit(instruction);
+    each_instruction(instruction.body, visit);
+  }
+}
+
+}  // namespace
+
+ShardRoles::ShardRoles(const Program& program, const std::set<et_schema::GroupId>& groups,
+                       std::int64_t ranks, int rank)
+    : program_(program),
+      groups_(groups),
+      ranks_(ranks),
+      rank_(rank),
+      roles_(program.slots.size(), ShardRole::kOther) {
+  begin(groups);
+  carry_on();
+  for (const Instruction& instruction : program.instructions) {
+    if (concern(instruction)) {
+      check(instruction);
+    }
+  }
+}
+
+bool ShardRoles::set(SlotId slot, ShardRole role) {
+  if (roles_[slot] == role) {
+    return false;
+  }
+  if (roles_[slot] != ShardRole::kOther) {
+    throw et_schema::bad_input(
+        kNoOtherWorld,
+        {.rank = rank_,
+         .field = fmt::format("tensor %{}", slot),
+         .expected = "one rank's part of a parameter, or all ranks' parts",
+         .got = fmt::format("[{}], which is both", fmt::join(program_.slots[slot].sizes, ",")),
+         .hint = "capture the job on that number of ranks"});
+  }
+  roles_[slot] = role;
+  return true;
+}
+
+bool ShardRoles::set_all(const Slots& slots, ShardRole role) {
+  bool is_carried = false;
+  for (const SlotId slot : slots) {
+    is_carried = set(slot, role) || is_carried;
+  }
+  return is_carried;
+}
+
+void ShardRoles::begin(const std::set<et_schema::GroupId>& groups) {
+  each_communication(program_.instructions, [&](const Instruction& call) {
+    const et_schema::CommSizes sizes = et_schema::traits(call.comm->kind).sizes;
+    const bool gathers = sizes == et_schema::CommSizes::kOutputOfAll;
+    if (!groups.contains(call.comm->group) ||
+        (!gathers && sizes != et_schema::CommSizes::kInputOfAll)) {
+      return;
+    }
+    const Slots parts = et_schema::slots_in({call.args[gathers ? 0 : 1]});
+    const Slots wholes = et_schema::slots_in({call.args[gathers ? 1 : 0]});
+    static_cast<void>(set_all(parts, ShardRole::kPart));
+    for (std::size_t i = 0; i < std::min(parts.size(), wholes.size()); ++i) {
+      const StorageId storage = program_.slots[parts[i]].storage;
+      if (ranks_ > 1 && storage == program_.slots[wholes[i]].storage) {
+        in_place_[storage] = element_count(program_.slots[parts[i]]);
+      }
+    }
+  });
+}
+
+void ShardRoles::carry_on() {
+  bool is_carried = true;
+  while (is_carried) {
+    is_carried = carry_by_memory();
+    each_instruction(program_.instructions, [&](const Instruction& instruction) {
+      is_carried = carry(instruction) || is_carried;
+    });
+  }
+}
+
+/// The same memory in another shape.
+bool ShardRoles::carry_by_memory() {
+  std::set<std::tuple<StorageId, std::int64_t, std::int64_t>> parts;
+  const auto place_of = [this](SlotId id) {
+    const Slot& slot = program_.slots[id];
+    return std::tuple(slot.storage, slot.offset, element_count(slot));
+  };
+  for (SlotId id = 0; id < roles_.size(); ++id) {
+    if (roles_[id] == ShardRole::kPart) {
+      parts.insert(place_of(id));
+    }
+  }
+  bool is_carried = false;
+  for (SlotId id = 0; id < roles_.size(); ++id) {
+    const Slot& slot = program_.slots[id];
+    if (roles_[id] == ShardRole::kOther && !slot.sizes.empty() && is_contiguous(slot) &&
+        parts.contains(place_of(id))) {
+      is_carried = set(id, ShardRole::kPart) || is_carried;
+    }
+  }
+  return is_carried;
+}
+
+bool ShardRoles::carry(const Instruction& instruction) {
+  switch (part_use(program_, instruction, groups_)) {
+    case PartUse::kByElement:
+      return carry_columns(instruction);
+    case PartUse::kPieces:
+    case PartUse::kJoins:
+      return carry_pieces(instruction);
+    case PartUse::kTables:
+      return carry_tables(instruction);
+    case PartUse::kCopiesIn:
+      return set_all(et_schema::slots_in({instruction.args.front()}), ShardRole::kPart);
+    case PartUse::kMakesLike:
+      return !makes_like_other(instruction) &&
+             set_all(et_schema::slots_in(instruction.results), ShardRole::kPart);
+    case PartUse::kNothing:
+    case PartUse::kView:
+    case PartUse::kUnknown:
+      break;
+  }
+  return false;
+}
+
+bool ShardRoles::carry_columns(const Instruction& instruction) {
+  bool is_carried = false;
+  for (const Slots& column : columns_of(instruction)) {
+    const auto part =
+        std::ranges::find(column, ShardRole::kPart, [this](SlotId slot) { return roles_[slot]; });
+    if (part == column.end() || element_count(program_.slots[*part]) <= 1) {
+      continue;
+    }
+    for (const SlotId slot : column) {
+      if (program_.slots[slot].sizes == program_.slots[*part].sizes) {
+        is_carried = set(slot, ShardRole::kPart) || is_carried;
+      }
+    }
+  }
+  return is_carried;
+}
+
+bool ShardRoles::carry_pieces(const Instruction& instruction) {
+  const bool is_joined = et_schema::base_name(instruction.name) == "cat";
+  Slots whole = et_schema::slots_in(instruction.args);
+  Slots pieces = et_schema::slots_in(instruction.results);
+  if (is_joined) {
+    std::swap(whole, pieces);
+  }
+  if (whole.empty() || pieces.empty()) {
+    return false;
+  }
+  const ShardRole role = roles_[whole.front()];
+  if (role == ShardRole::kPart || (role == ShardRole::kTable && !is_joined)) {
+    return set_all(pieces, role);
+  }
+  // A part may be a piece of a tensor that is none, where the pieces are not all of it.
+  std::int64_t elements = 0;
+  for (const SlotId piece : pieces) {
+    elements += element_count(program_.slots[piece]);
+  }
+  const bool are_parts = std::ranges::all_of(
+      pieces, [this](SlotId piece) { return roles_[piece] == ShardRole::kPart; });
+  return are_parts && elements == element_count(program_.slots[whole.front()]) &&
+         set(whole.front(), ShardRole::kPart);
+}
+
+bool ShardRoles::carry_tables(const Instruction& instruction) {
+  const bool copies_out = et_schema::base_name(instruction.name) == "split_with_sizes_copy";
+  Slots slots = et_schema::slots_in(copies_out ? instruction.args
+                                               : std::vector<Argument>{instruction.args.back()});
+  std::erase_if(slots, [this](SlotId slot) {
+    const std::vector<std::int64_t>& sizes = program_.slots[slot].sizes;
+    return sizes.size() != 2 || sizes[0] != ranks_;
+  });
+  return set_all(slots, ShardRole::kTable);
+}
+
+bool ShardRoles::concern(const Instruction& instruction) const {
+  bool concerned = false;
+  for (const auto* side : {&instruction.args, &instruction.results}) {
+    et_schema::for_each_slot(
+        *side, [&](SlotId slot) { concerned = concerned || roles_[slot] != ShardRole::kOther; });
+  }
+  return concerned;
+}
+
+/// Of a view: the same part, or the same of other memory.
+bool ShardRoles::keeps_parts(const Instruction& instruction) const {
+  const Slots in = et_schema::slots_in(instruction.args);
+  const Slots out = et_schema::slots_in(instruction.results);
+  return in.size() != 1 || out.size() != 1 ||
+         (roles_[in[0]] == ShardRole::kPart) == (roles_[out[0]] == ShardRole::kPart);
+}
+
+bool ShardRoles::makes_like_other(const Instruction& instruction) const {
+  return part_use(program_, instruction, groups_) == PartUse::kMakesLike &&
+         roles_[et_schema::slots_in(instruction.args).front()] != ShardRole::kPart;
+}
+
+bool ShardRoles::leaves_part(const Instruction& alias) const {
+  const Slots in = et_schema::slots_in(alias.args);
+  const Slots out = et_schema::slots_in(alias.results);
+  return alias.kind == InstructionKind::kAlias && in.size() == 1 && out.size() == 1 &&
+         roles_[in.front()] == ShardRole::kPart && roles_[out.front()] != ShardRole::kPart;
+}
+
+/// Memory for which a gathered whole is taken apart, which has nothing to do with a part that lay
+/// there.
+bool ShardRoles::is_memory_of_wholes(StorageId storage) const {
+  bool is_whole = false;
+  for (SlotId id = 0; id < roles_.size(); ++id) {
+    is_whole =
+        is_whole || (program_.slots[id].storage == storage && roles_[id] == ShardRole::kTable);
+  }
+  return is_whole && !in_place_.contains(storage);
+}
+
+/// A tensor that meets a part element by element and is none.
+const Slot* ShardRoles::foreign(const Instruction& instruction) const {
+  const std::vector<Slots> columns = columns_of(instruction);
+  const auto is_part = [this](SlotId slot) { return roles_[slot] == ShardRole::kPart; };
+  bool meets_parts = false;
+  for (const Slots& column : columns) {
+    meets_parts = meets_parts || std::ranges::any_of(column, is_part);
+  }
+  for (const Slots& column : columns) {
+    const bool is_single = &column == &columns.front();
+    for (const SlotId slot : column) {
+      if ((is_single ? meets_parts : std::ranges::any_of(column, is_part)) && !is_part(slot) &&
+          element_count(program_.slots[slot]) > 1) {
+        return &program_.slots[slot];
+      }
+    }
+  }
+  return nullptr;
+}
+
+/// A piece that is no stretch of the part, so that its place does not tell its size.
+const Slot* ShardRoles::scattered(const Instruction& instruction) const {
+  for (const SlotId slot : et_schema::slots_in(instruction.results)) {
+    if (roles_[slot] == ShardRole::kPart && !is_contiguous(program_.slots[slot])) {
+      return &program_.slots[slot];
+    }
+  }
+  return nullptr;
+}
+
+void ShardRoles::check(const Instruction& instruction) const {
+  const PartUse use = part_use(program_, instruction, groups_);
+  std::string got = instruction.name;
+  bool fits = use != PartUse::kUnknown && (use != PartUse::kView || keeps_parts(instruction));
+  const Slot* other = nullptr;
+  if (use == PartUse::kByElement) {
+    other = foreign(instruction);
+  } else if (use == PartUse::kPieces) {
+    other = scattered(instruction);
+  } else if (leaves_part(instruction)) {
+    const Slots out = et_schema::slots_in(instruction.results);
+    fits = is_memory_of_wholes(program_.slots[out.front()].storage);
+  }
+  if (other != nullptr) {
+    got += fmt::format(" with [{}], which is {}", fmt::join(other->sizes, ","),
+                       use == PartUse::kPieces ? "no stretch of a part" : "no part");
+  }
+  if (!fits || other != nullptr) {
+    throw et_schema::bad_input(kNoOtherWorld,
+                               {.rank = rank_,
+                                .node = instruction.node_id,
+                                .field = instruction.name,
+                                .expected = "an operator on a part of a sharded parameter whose "
+                                            "rule is known",
+                                .got = std::move(got),
+                                .hint = "capture the job on that number of ranks"});
+  }
+}
+
+}  // namespace understudy::generator

@@ -1,0 +1,60 @@
+#include "predictor/what_if/scaled_communication.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/support/error.h"
+#include "predictor/collectives/traffic.h"
+
+namespace understudy::predictor {
+
+OperatorCost ScaledCommunication::of_operator(const Program& program,
+                                              const Instruction& instruction) const {
+  return costs_.of_operator(program, instruction);
+}
+
+Estimate ScaledCommunication::of_gap(const Program& program, const Instruction& instruction) const {
+  return costs_.of_gap(program, instruction);
+}
+
+Estimate ScaledCommunication::of_communication(const CommCall& call) const {
+  const int seen_ranks = call.recorded_ranks;
+  const et_schema::BusFactor bus = et_schema::traits(call.kind).bus;
+  const double seen = et_schema::value_of(bus, seen_ranks);
+  if (seen <= 0 || (seen_ranks < 2 && call.ranks > 1)) {
+    throw et_schema::usage_error(
+        "a job of one rank does not show what its communication takes",
+        {.field = "--world-size",
+         .expected = "a benchmark of two ranks or more",
+         .got = fmt::format("{} of {} rank", et_schema::to_string(call.kind), seen_ranks),
+         .hint = "take --platform, whose models know collectives"});
+  }
+  Estimate estimate = costs_.of_communication(call);
+  if (call.ranks == seen_ranks) {
+    return estimate;
+  }
+  const auto bytes = static_cast<double>(call.bytes);
+  const Traffic before = traffic_of(call.kind, bytes, seen_ranks);
+  const double longer = traffic_of(call.kind, bytes, call.ranks).steps / before.steps;
+  const double larger = et_schema::value_of(bus, call.ranks) / seen;
+  const auto factor = [&](double step_ns) {
+    const double latency_ns = step_ns * before.steps;
+    const double share = latency_ns / (latency_ns + kAssumedNsPerByte * before.link_bytes);
+    return share * longer + (1 - share) * larger;
+  };
+  // How much of the recorded time is latency is not recorded: ten times less or more than assumed.
+  const auto [least, most] =
+      std::minmax({1.0, factor(kAssumedStepNs / 10), factor(kAssumedStepNs * 10)});
+  // At worst a tree's depth more of everything, as where another node begins.
+  const double depth = std::log2(std::max(call.ranks, 2)) / std::log2(std::max(seen_ranks, 2));
+  estimate.ns *= factor(kAssumedStepNs);
+  estimate.low_ns *= least;
+  estimate.high_ns *= std::max(most, std::max(larger, 1.0) * std::max(depth, 1.0));
+  estimate.extrapolated = true;
+  return estimate;
+}
+
+}  // namespace understudy::predictor
