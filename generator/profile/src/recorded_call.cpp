@@ -192,7 +192,7 @@ class Arguments {
         has_text_(left_out.has_text),
         call_(call) {}
 
-  /// Nothing where a number cannot be read.
+  /// Nothing where a number cannot be read, or a text that the call needs is not told.
   std::optional<Value> read(const KinetoArgument& argument, const SchemaArgument* parameter) {
     const std::string_view base =
         parameter == nullptr ? "Scalar" : et_schema::type_of(parameter->type).base;
@@ -217,7 +217,7 @@ class Arguments {
   }
 
  private:
-  Value untold(const SchemaArgument& parameter) {
+  std::optional<Value> untold(const SchemaArgument& parameter) {
     const SchemaType type = et_schema::type_of(parameter.type);
     if (type.has_optional_items && left_out_.indices) {
       return indices(*left_out_.indices);
@@ -230,7 +230,7 @@ class Arguments {
       return Value::of_items(ValueKind::kList, {});
     }
     if (type.base != "str") {
-      return {};
+      return Value();
     }
     if (std::exchange(has_text_, false)) {
       losses_.add(Loss::kAssumedArguments, left_out_.is_assumed ? 1 : 0);
@@ -238,8 +238,11 @@ class Arguments {
                  ? Value()
                  : Value::of_text(ValueKind::kString, arena_.copy(left_out_.text));
     }
-    losses_.add(Loss::kAssumedArguments);
     const std::string_view text = trimmed(parameter.default_value);
+    if (text.empty() && !type.is_optional) {
+      return {};
+    }
+    losses_.add(Loss::kAssumedArguments);
     return text.empty() || text == "None" ? Value()
                                           : Value::of_text(ValueKind::kString, arena_.copy(text));
   }
