@@ -179,10 +179,12 @@ class KernelFinder {
 
   [[nodiscard]] bool is_untold(const Call& call) const {
     const std::string_view name = profile_.events[host_.events[call.event].source].name;
-    return host_.events[call.event].is_operator && call.recorded.schema.empty() &&
-           !call.is_backward && !call.communicates &&
-           (has_device_ || (name.find("::") != std::string_view::npos &&
-                            !name.starts_with("c10d::") && !name.starts_with("profiler::")));
+    const HostEvent& event = host_.events[call.event];
+    return event.is_operator && call.recorded.schema.empty() && !call.is_backward &&
+           !call.communicates &&
+           (has_device_ ||
+            (event.end_ns > event.start_ns && name.find("::") != std::string_view::npos &&
+             !name.starts_with("c10d::") && !name.starts_with("profiler::")));
   }
 
   std::vector<Call>& calls_;

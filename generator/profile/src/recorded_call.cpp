@@ -67,12 +67,22 @@ bool is_whole_number(std::string_view text) {
   return text.find_first_not_of("-0123456789") == std::string_view::npos;
 }
 
+/// Profiles of PyTorch before 2.0 tell that there is a number, or a list of some, and not which.
+bool is_number_untold(const KinetoArgument& argument) {
+  return argument.value.empty() && (argument.type == "Scalar" || argument.type == "ScalarList");
+}
+
 /// How well the argument fits: 0 not at all, 1 it may, 2 it does.
-int fit(const SchemaType& parameter, const KinetoArgument& argument, const LeftOut& left_out) {
+int fit(const SchemaArgument& schema, const KinetoArgument& argument, const LeftOut& left_out) {
+  const SchemaType parameter = et_schema::type_of(schema.type);
   const std::string_view base = parameter.base;
   const bool is_bool = argument.value == "True" || argument.value == "False";
   switch (told_by(argument)) {
     case ToldAs::kNothing:
+      if (is_number_untold(argument) && base != "Tensor") {
+        const bool has_default = !schema.default_value.empty() && schema.default_value != "None";
+        return has_default && !parameter.is_list ? 1 : 0;
+      }
       // A list that lists.h did not find, a nested tensor, or an undefined one: what it is, is not
       // told.
       return parameter.is_optional                              ? 2
@@ -113,7 +123,7 @@ std::optional<int> fit(std::span<const SchemaArgument> parameters,
                        std::span<const KinetoArgument> arguments, const LeftOut& left_out) {
   int sum = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const int one = fit(et_schema::type_of(parameters[i].type), arguments[i], left_out);
+    const int one = fit(parameters[i], arguments[i], left_out);
     if (one == 0) {
       return {};
     }
@@ -213,10 +223,20 @@ class Arguments {
       case ToldAs::kNothing:
         break;
     }
-    return parameter == nullptr ? Value() : untold(*parameter);
+    if (parameter == nullptr) {
+      return Value();
+    }
+    return is_number_untold(argument) && base != "Tensor"
+               ? assumed_number(base, parameter->default_value)
+               : untold(*parameter);
   }
 
  private:
+  std::optional<Value> assumed_number(std::string_view base, std::string_view default_value) {
+    losses_.add(Loss::kAssumedArguments);
+    return number_of(base, default_value);
+  }
+
   std::optional<Value> untold(const SchemaArgument& parameter) {
     const SchemaType type = et_schema::type_of(parameter.type);
     if (type.has_optional_items && left_out_.indices) {

@@ -140,6 +140,19 @@ TEST(TraceOfProfile, OverloadsFollowNumberAndTypesOfArguments) {
   EXPECT_EQ(output(out).tensor_id, input(out, 3).tensor_id) << "it returns what it writes";
 }
 
+TEST(TraceOfProfile, NumbersThatAreNotToldAreDefaultsOrOpenTheirOperator) {
+  const std::string kSum =
+      shapes("[[4,8],[],[],[]]", "[[8,1],[],[],[]]", R"(["float","ScalarList","Scalar",""])", "[]");
+  const std::string kAdd =
+      shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]", R"(["float","float","Scalar"])", "[]");
+  Profile profile =
+      ProfileText().op("aten::add", 0, 10, kAdd).op("aten::sum", 20, 10, kSum).parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(node_of(trace, "aten::add").inputs[2].as_int(), 1);
+  EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 1U);
+  EXPECT_EQ(node_of(trace, "aten::sum").op_schema, "") << "over which dimensions is not known";
+}
+
 TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
   Profile profile = ProfileText()
                         .op("aten::relu", 0, 10, kOne)
