@@ -29,7 +29,7 @@ constexpr OperatorRow kTensorRows[] = {
     {"addcmul clamp clamp_min", {.sizes = kSame, .batch = kBroadcast, .keeps_positive = true}},
     {"alias detach", {.sizes = kSame, .batch = kBroadcast, .shows = true}},
     {"allclose equal is_nonzero", {.host_wait = HostWait::kAlways}},
-    {"amax amin argmax argmin", {.batch = kReduce}},
+    {"all amax amin any argmax argmin", {.batch = kReduce}},
     {"__and__ __or__", {.joins_masks = true}},
     {"argsort tril triu", {.batch = kLikeFirst}},
     {"as_strided", {.sizes = kReshaped, .shows = true, .takes_strides = true}},

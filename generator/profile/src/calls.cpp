@@ -7,7 +7,7 @@
 
 #include "communication.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "left_out.h"
@@ -51,13 +51,26 @@ std::vector<TensorRole> roles_of(const RecordedCall& call) {
   return roles;
 }
 
+/// Whether an operator gives what it writes another layout, without touching its elements:
+/// transpose_, whose other form gives a view, and those that have no other form.
+bool lays_out(std::string_view op) {
+  if (op.starts_with("aten::resize_") || op == "aten::set_") {
+    return true;
+  }
+  return op.ends_with('_') &&
+         std::ranges::any_of(et_schema::public_operators(op.substr(0, op.size() - 1)),
+                             [](std::string_view schema) {
+                               const std::string_view returns = et_schema::returns_of(schema);
+                               return returns.starts_with("Tensor(a)");
+                             });
+}
+
 /// The results of an operator that returns what it writes: "Tensor(a!) self" and "-> Tensor(a!)".
 /// Nothing where that may get another layout: t_, resize_, and what is empty before "out" is
 /// written.
 std::optional<CallResults> written_results(const Call& call) {
   const std::string_view returns = et_schema::returns_of(call.recorded.schema);
-  const std::string_view op = et_schema::operator_name(call.recorded.schema);
-  if (et_schema::operator_facts(op).shows || op.starts_with("aten::resize_") ||
+  if (lays_out(et_schema::without_overload(et_schema::operator_name(call.recorded.schema))) ||
       !returns.starts_with("Tensor(") || returns.find('!') == std::string_view::npos ||
       returns.find('[') != std::string_view::npos) {
     return {};
@@ -166,10 +179,12 @@ class KernelFinder {
 
   [[nodiscard]] bool is_untold(const Call& call) const {
     const std::string_view name = profile_.events[host_.events[call.event].source].name;
-    return host_.events[call.event].is_operator && call.recorded.schema.empty() &&
-           !call.is_backward && !call.communicates &&
-           (has_device_ || (name.find("::") != std::string_view::npos &&
-                            !name.starts_with("c10d::") && !name.starts_with("profiler::")));
+    const HostEvent& event = host_.events[call.event];
+    return event.is_operator && call.recorded.schema.empty() && !call.is_backward &&
+           !call.communicates &&
+           (has_device_ ||
+            (event.end_ns > event.start_ns && name.find("::") != std::string_view::npos &&
+             !name.starts_with("c10d::") && !name.starts_with("profiler::")));
   }
 
   std::vector<Call>& calls_;
@@ -324,10 +339,12 @@ class CallsReader {
   std::vector<Call> calls_;
 };
 
-/// What the last child with tensors results in, of an operator that returns one tensor.
+/// What the last child with tensors results in, of an operator that returns one tensor. Sparse ones
+/// are put together without an operator.
 bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& call) {
   if (et_schema::returns_of(call.recorded.schema) != "Tensor" ||
-      call.told.why_not == et_schema::kNestedResult) {
+      call.told.why_not == et_schema::kNestedResult ||
+      et_schema::operator_name(call.recorded.schema).find("to_sparse") != std::string_view::npos) {
     return false;
   }
   const ResultTensor* last = nullptr;

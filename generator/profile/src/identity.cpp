@@ -81,7 +81,8 @@ bool Identity::is_unwritten(const SeenTensor& tensor) const {
 
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
-  return (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
+  return !tensor.is_gone &&
+         (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
          std::ranges::equal(wanted.sizes, tensor.sizes) &&
          (!wanted.has_strides || std::ranges::equal(wanted.strides, tensor.strides)) &&
          tensors_.storage_of(index).freed_ns > wanted.begin_ns &&

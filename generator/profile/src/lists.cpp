@@ -80,11 +80,18 @@ class ListFiller {
       }
     }
     std::size_t longest = 0;
+    const bool is_short = std::ranges::any_of(event.arguments, [](const KinetoArgument& argument) {
+      return argument.type == "TensorList" && !argument.layouts.empty();
+    });
     for (std::size_t i = 0; i < filled.size(); ++i) {
       if (is_left_out(filled[i])) {
         std::vector<KinetoLayout> layouts = of_children(children, i);
         if (layouts.empty() && is_step && i < arguments.size()) {
-          layouts = of_step(filled[i], arguments[i].name);
+          if (is_short || is_without(event, arguments, arguments[i].name)) {
+            filled[i].value = "[]";
+          } else {
+            layouts = of_step(arguments[i].name);
+          }
         }
         longest = std::max(longest, layouts.size());
         filled[i].layouts = arena_.copy<KinetoLayout>(layouts);
@@ -99,11 +106,23 @@ class ListFiller {
     event.arguments = filled;
   }
 
-  std::vector<KinetoLayout> of_step(KinetoArgument& list, std::string_view name) const {
-    if (name.starts_with("max_")) {
-      list.value = "[]";  // only AMSGrad has them
-      return {};
-    }
+  /// Whether the optimizer's numbers say that it has no such list.
+  static bool is_without(const KinetoEvent& event,
+                         const std::vector<et_schema::SchemaArgument>& arguments,
+                         std::string_view list) {
+    const auto is_off = [&](std::string_view name) {
+      const auto found = std::ranges::find(arguments, name, &et_schema::SchemaArgument::name);
+      const std::string_view value =
+          found == arguments.end()
+              ? std::string_view()
+              : event.arguments[static_cast<std::size_t>(found - arguments.begin())].value;
+      return value == "False" || value.find_first_not_of("0.") == std::string_view::npos;
+    };
+    return (list.starts_with("max_") && is_off("amsgrad")) ||
+           (list == "momentum_buffer_list" && is_off("momentum"));
+  }
+
+  [[nodiscard]] std::vector<KinetoLayout> of_step(std::string_view name) const {
     if (name == "state_steps") {
       return std::vector<KinetoLayout>(gradients_.size());
     }

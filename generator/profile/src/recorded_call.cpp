@@ -67,12 +67,22 @@ bool is_whole_number(std::string_view text) {
   return text.find_first_not_of("-0123456789") == std::string_view::npos;
 }
 
+/// Profiles of PyTorch before 2.0 tell that there is a number, or a list of some, and not which.
+bool is_number_untold(const KinetoArgument& argument) {
+  return argument.value.empty() && (argument.type == "Scalar" || argument.type == "ScalarList");
+}
+
 /// How well the argument fits: 0 not at all, 1 it may, 2 it does.
-int fit(const SchemaType& parameter, const KinetoArgument& argument, const LeftOut& left_out) {
+int fit(const SchemaArgument& schema, const KinetoArgument& argument, const LeftOut& left_out) {
+  const SchemaType parameter = et_schema::type_of(schema.type);
   const std::string_view base = parameter.base;
   const bool is_bool = argument.value == "True" || argument.value == "False";
   switch (told_by(argument)) {
     case ToldAs::kNothing:
+      if (is_number_untold(argument) && base != "Tensor") {
+        const bool has_default = !schema.default_value.empty() && schema.default_value != "None";
+        return has_default && !parameter.is_list ? 1 : 0;
+      }
       // A list that lists.h did not find, a nested tensor, or an undefined one: what it is, is not
       // told.
       return parameter.is_optional                              ? 2
@@ -113,7 +123,7 @@ std::optional<int> fit(std::span<const SchemaArgument> parameters,
                        std::span<const KinetoArgument> arguments, const LeftOut& left_out) {
   int sum = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const int one = fit(et_schema::type_of(parameters[i].type), arguments[i], left_out);
+    const int one = fit(parameters[i], arguments[i], left_out);
     if (one == 0) {
       return {};
     }
@@ -192,7 +202,7 @@ class Arguments {
         has_text_(left_out.has_text),
         call_(call) {}
 
-  /// Nothing where a number cannot be read.
+  /// Nothing where a number cannot be read, or a text that the call needs is not told.
   std::optional<Value> read(const KinetoArgument& argument, const SchemaArgument* parameter) {
     const std::string_view base =
         parameter == nullptr ? "Scalar" : et_schema::type_of(parameter->type).base;
@@ -213,11 +223,21 @@ class Arguments {
       case ToldAs::kNothing:
         break;
     }
-    return parameter == nullptr ? Value() : untold(*parameter);
+    if (parameter == nullptr) {
+      return Value();
+    }
+    return is_number_untold(argument) && base != "Tensor"
+               ? assumed_number(base, parameter->default_value)
+               : untold(*parameter);
   }
 
  private:
-  Value untold(const SchemaArgument& parameter) {
+  std::optional<Value> assumed_number(std::string_view base, std::string_view default_value) {
+    losses_.add(Loss::kAssumedArguments);
+    return number_of(base, default_value);
+  }
+
+  std::optional<Value> untold(const SchemaArgument& parameter) {
     const SchemaType type = et_schema::type_of(parameter.type);
     if (type.has_optional_items && left_out_.indices) {
       return indices(*left_out_.indices);
@@ -230,7 +250,7 @@ class Arguments {
       return Value::of_items(ValueKind::kList, {});
     }
     if (type.base != "str") {
-      return {};
+      return Value();
     }
     if (std::exchange(has_text_, false)) {
       losses_.add(Loss::kAssumedArguments, left_out_.is_assumed ? 1 : 0);
@@ -238,8 +258,11 @@ class Arguments {
                  ? Value()
                  : Value::of_text(ValueKind::kString, arena_.copy(left_out_.text));
     }
-    losses_.add(Loss::kAssumedArguments);
     const std::string_view text = trimmed(parameter.default_value);
+    if (text.empty() && !type.is_optional) {
+      return {};
+    }
+    losses_.add(Loss::kAssumedArguments);
     return text.empty() || text == "None" ? Value()
                                           : Value::of_text(ValueKind::kString, arena_.copy(text));
   }

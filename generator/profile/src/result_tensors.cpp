@@ -41,7 +41,11 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
       written.born = moment_;  // what it holds is new, and nobody has read it
       written.used = 0;
     }
+    written.is_gone = false;  // children changed its layout and changed it back
     return same;
+  }
+  if (same != kNotSeen) {
+    tensors_[same].is_gone = true;
   }
   SeenTensor seen;
   seen.sizes = arena_.copy<std::int64_t>(result.sizes);

@@ -50,6 +50,7 @@ struct SeenTensor {
   int promised = 0;                  ///< operators with such nodes that will read it yet
   std::uint64_t promised_at = 0;     ///< moment
   std::uint64_t gradient_in = 0;  ///< begin of the node in which it comes of its gradients; 0: none
+  bool is_gone = false;           ///< a call gave it another layout in place
 };
 
 /// Bytes of the storage up to behind the last element.

@@ -218,7 +218,10 @@ Decision Decisions::decide(const Instruction& instruction) const {
     case InstructionKind::kWait:
       return {How::kDirect, "", false};
     case InstructionKind::kKernel:
-      return decide_substitute(instruction, et_schema::kNoKernelCode);
+      return decide_substitute(instruction, instruction.timing
+                                                ? "no stub: it took no time that was recorded, and "
+                                                  "nothing shows what it wrote"
+                                                : et_schema::kNoKernelCode);
     case InstructionKind::kNative:
       return decide_substitute(instruction,
                                is_graph(instruction)

@@ -1,5 +1,7 @@
 #include "liveness.h"
 
+#include <ATen/core/enum_tag.h>
+
 #include <algorithm>
 #include <cstddef>
 
@@ -70,6 +72,18 @@ std::vector<SlotId> slots_to_drop(const Step& step, const StepDeaths& deaths, Bo
   return dropped;
 }
 
+/// Operators such as transpose_ change a tensor's layout in place, and a slot is one layout: what
+/// is read later has to keep it.
+void keep_layout(const Step& step, BoundProgram& bound) {
+  if (step.kind != StepKind::kCall || !step.handle->hasTag(at::Tag::inplace_view)) {
+    return;
+  }
+  StackEntry& self = bound.entries[step.entries.begin];
+  if (self.from == StackEntry::From::kSlot) {
+    self.from = StackEntry::From::kView;
+  }
+}
+
 }  // namespace
 
 void apply_liveness(const Program& program, const std::vector<SlotUse>& uses,
@@ -84,6 +98,7 @@ void apply_liveness(const Program& program, const std::vector<SlotUse>& uses,
   for (std::size_t at = 0; at < bound.steps.size(); ++at) {
     Step& step = bound.steps[at];
     const std::vector<SlotId> dropped = slots_to_drop(step, lifetimes.deaths[at], bound);
+    keep_layout(step, bound);
     step.stored.begin = static_cast<std::uint32_t>(bound.stored.size());
     bound.stored.insert(bound.stored.end(), stored[at].begin(), stored[at].end());
     step.stored.end = static_cast<std::uint32_t>(bound.stored.size());

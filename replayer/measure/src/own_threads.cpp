@@ -28,12 +28,12 @@ std::vector<SlotId> touched_slots(const BoundProgram& bound, const Step& step) {
   std::vector<SlotId> slots;
   for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
     const StackEntry& entry = bound.entries[i];
-    if (entry.from == StackEntry::From::kSlot || entry.from == StackEntry::From::kLastUse) {
-      slots.push_back(entry.index);
-    } else if (entry.from == StackEntry::From::kList) {
+    if (entry.from == StackEntry::From::kList) {
       for (const auto& [position, slot] : bound.lists[entry.index].elements) {
         slots.push_back(slot);
       }
+    } else if (entry.from != StackEntry::From::kConstant) {
+      slots.push_back(entry.index);
     }
   }
   for (std::uint32_t i = step.stored.begin; i < step.stored.end; ++i) {

@@ -26,6 +26,9 @@ class MetaKernel : public c10::OperatorKernel {
         rule_(MetaCall(handle.schema(), std::span<const c10::IValue>(*stack).subspan(first)));
     TORCH_CHECK(results.size() == handle.schema().returns().size(), "a rule gives ", results.size(),
                 " results for ", handle.schema().returns().size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      write_to_argument(handle.schema(), i, stack->data() + first, results[i]);
+    }
     torch::jit::drop(*stack, count);
     for (c10::IValue& result : results) {
       stack->push_back(std::move(result));
@@ -33,6 +36,27 @@ class MetaKernel : public c10::OperatorKernel {
   }
 
  private:
+  /// A result that is an argument, as `out` is, has the layout of the rule's: the argument gets it.
+  static void write_to_argument(const c10::FunctionSchema& schema, std::size_t number,
+                                const c10::IValue* arguments, c10::IValue& result) {
+    const c10::AliasInfo* alias = schema.returns()[number].alias_info();
+    for (std::size_t i = 0; alias != nullptr && i < schema.arguments().size(); ++i) {
+      const c10::AliasInfo* written = schema.arguments()[i].alias_info();
+      if (written == nullptr || !written->isWrite() || *written != *alias ||
+          !arguments[i].isTensor() || !result.isTensor()) {
+        continue;
+      }
+      const at::Tensor told = result.toTensor();
+      const at::Tensor out = arguments[i].toTensor();
+      if (!out.is_same(told) && out.sizes() != told.sizes()) {
+        out.resize_(told.sizes());
+        out.as_strided_(told.sizes(), told.strides());
+      }
+      result = out;
+      return;
+    }
+  }
+
   MetaRule rule_;
 };
 

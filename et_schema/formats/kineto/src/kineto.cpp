@@ -82,6 +82,17 @@ std::int64_t plain_id(JsonPull& value) {
   return lenient_integer(value);
 }
 
+/// A number, which tools that rewrite profiles may have made a text.
+bool take_number(JsonPull& value, double& number) {
+  if (!value.stands_on('"')) {
+    return value.take(number);
+  }
+  std::string unescaped;
+  const std::string_view text = take_text(value, unescaped);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 /// Converts microseconds, whole or with three decimals, to nanoseconds.
 std::int64_t read_time(JsonPull& value, std::string_view field) {
   const JsonPull whole_value = value;
@@ -97,7 +108,7 @@ std::int64_t read_time(JsonPull& value, std::string_view field) {
   double fraction = 0;
   // This is far from the ends of the range, so that sums of two times cannot overflow either.
   constexpr double kMostUs = 4e15;
-  if (!value.take(fraction) || !(std::abs(fraction) < kMostUs)) {
+  if (!take_number(value, fraction) || !(std::abs(fraction) < kMostUs)) {
     fail("an event's time cannot be read", std::string(field), "microseconds",
          describe(whole_value));
   }
@@ -271,7 +282,9 @@ void KinetoParser::read_event(JsonPull& json) {
 void KinetoParser::add_event(KinetoEvent event, std::string_view category, KinetoComm comm,
                              bool is_on_device) {
   event.category_text = category;
-  event.category = category_of(category);
+  event.category = event.name.starts_with("ProfilerStep#") && category == "Operator"
+                       ? KinetoCategory::kUserAnnotation
+                       : category_of(category);
   event.shape = names_(shape_);
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
@@ -366,7 +379,7 @@ bool KinetoParser::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull
         }
       }
       if (detail_ >= KinetoDetail::kShapes &&
-          (key == "grid" || key == "block" || key == "Input Dims")) {
+          (key == "grid" || key == "block" || key == "Input Dims" || key == "Input dims")) {
         shape_ += minified(object);
       }
       object.skip();

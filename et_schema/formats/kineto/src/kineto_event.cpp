@@ -10,18 +10,19 @@
 namespace understudy::et_schema {
 namespace {
 
+/// Words with a capital letter are those of PyTorch before 1.12 (tb_plugin's event types, Kineto).
 struct CategoryNames {
   std::string_view texts;  ///< words (words.h)
   KinetoCategory category;
 };
 constexpr CategoryNames kCategories[] = {
-    {"cpu_op", KinetoCategory::kCpuOp},
-    {"kernel mtia_ccp_events", KinetoCategory::kKernel},
-    {"cuda_runtime cuda_driver runtime driver", KinetoCategory::kRuntime},
+    {"cpu_op Operator", KinetoCategory::kCpuOp},
+    {"kernel Kernel mtia_ccp_events", KinetoCategory::kKernel},
+    {"cuda_runtime cuda_driver runtime driver Runtime", KinetoCategory::kRuntime},
     {"user_annotation", KinetoCategory::kUserAnnotation},
     {"gpu_user_annotation", KinetoCategory::kGpuUserAnnotation},
-    {"gpu_memcpy", KinetoCategory::kGpuMemcpy},
-    {"gpu_memset", KinetoCategory::kGpuMemset},
+    {"gpu_memcpy Memcpy", KinetoCategory::kGpuMemcpy},
+    {"gpu_memset Memset", KinetoCategory::kGpuMemset},
     {"cuda_sync", KinetoCategory::kSync},
     {"overhead", KinetoCategory::kOverhead},
 };
@@ -137,7 +138,7 @@ void ArgumentLists::keep(std::string_view key, const JsonPull& value) {
     types = value;
   } else if (key == "Concrete Inputs") {
     values = value;
-  } else if (key == "Input Dims") {
+  } else if (key == "Input Dims" || key == "Input dims") {
     sizes = value;
   } else if (key == "Input Strides") {
     strides = value;

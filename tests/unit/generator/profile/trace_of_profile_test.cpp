@@ -140,6 +140,19 @@ TEST(TraceOfProfile, OverloadsFollowNumberAndTypesOfArguments) {
   EXPECT_EQ(output(out).tensor_id, input(out, 3).tensor_id) << "it returns what it writes";
 }
 
+TEST(TraceOfProfile, NumbersThatAreNotToldAreDefaultsOrOpenTheirOperator) {
+  const std::string kSum =
+      shapes("[[4,8],[],[],[]]", "[[8,1],[],[],[]]", R"(["float","ScalarList","Scalar",""])", "[]");
+  const std::string kAdd =
+      shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]", R"(["float","float","Scalar"])", "[]");
+  Profile profile =
+      ProfileText().op("aten::add", 0, 10, kAdd).op("aten::sum", 20, 10, kSum).parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(node_of(trace, "aten::add").inputs[2].as_int(), 1);
+  EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 1U);
+  EXPECT_EQ(node_of(trace, "aten::sum").op_schema, "") << "over which dimensions is not known";
+}
+
 TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
   Profile profile = ProfileText()
                         .op("aten::relu", 0, 10, kOne)
@@ -307,6 +320,23 @@ TEST(TraceOfProfile, ChildrenTellTheListsThatAreLeftOut) {
   EXPECT_EQ(list.inputs[3].items()[1].as_double(), 0.25);
 }
 
+TEST(TraceOfProfile, AnEmptyListBesideShortOnesIsEmpty) {
+  Profile profile =
+      ProfileText()
+          .op("torch::autograd::AccumulateGrad", 0, 5, kOne)
+          .op("aten::_fused_sgd_", 10, 10,
+              shapes("[[[4,8]],[[4,8]],[],[],[],[],[],[],[],[],[],[]]",
+                     "[[[8,1]],[[8,1]],[],[],[],[],[],[],[],[],[],[]]",
+                     R"(["TensorList","TensorList","TensorList","Scalar","Scalar","Scalar",)"
+                     R"("Scalar","Scalar","Scalar","Scalar","",""])",
+                     R"(["","","","0.","0.9","0.1","0.","False","False","False","",""])"))
+          .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& step = node_of(trace, "aten::_fused_sgd_");
+  EXPECT_EQ(step.inputs[1].items().size(), 1U);
+  EXPECT_EQ(step.inputs[2].items().size(), 0U);
+}
+
 TEST(TraceOfProfile, ListsHaveTheTypesOfTheirTensors) {
   const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
   Profile profile = ProfileText()
@@ -385,6 +415,18 @@ TEST(TraceOfProfile, AnEquationIsToldByHowOperandsArePermuted) {
   const Trace trace = trace_of_profile(profile, like_first);
   EXPECT_EQ(node_of(trace, "aten::einsum").inputs[0].text(), "ac,cb->ab");
   EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 0U);
+}
+
+TEST(TraceOfProfile, WithoutItsEquationEinsumIsOpened) {
+  Profile profile = ProfileText()
+                        .op("aten::einsum", 0, 90,
+                            shapes("[[],[[4,4]],[]]", "[[],[[4,1]],[]]", R"(["","TensorList",""])",
+                                   R"(["","",""])"))
+                        .op("aten::relu", 10, 5, kOne)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(node_of(trace, "aten::einsum").op_schema, "");
+  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U);
 }
 
 TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
@@ -502,6 +544,33 @@ TEST(TraceOfProfile, WhatIsWrittenMayGrow) {
   EXPECT_EQ(output(range).storage_id, input(range, 3).storage_id);
   EXPECT_EQ(output(range).numel, 4);
   EXPECT_EQ(input(node_of(trace, "aten::neg"), 0).tensor_id, output(range).tensor_id);
+}
+
+TEST(TraceOfProfile, ATensorThatIsLaidOutInPlaceHasItsFormerLayoutNoMore) {
+  const std::string kTurn =
+      shapes("[[4,8],[],[]]", "[[8,1],[],[]]", R"(["float","Scalar","Scalar"])", R"(["","0","1"])");
+  const std::string kTurned = shapes("[[8,4]]", "[[1,8]]", R"(["float"])", R"([""])");
+  Profile profile = ProfileText()
+                        .op("aten::relu", 0, 10, kOne)
+                        .op("aten::transpose_", 20, 10, kTurn)
+                        .op("aten::tanh", 40, 10, kTurned)
+                        .op("aten::neg", 60, 10, kOne)
+                        .parsed();
+  const auto turned = [](std::span<const AskedCall> calls) {
+    std::vector<CallResults> answers = like_first(calls);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if (calls[i].schema.starts_with("aten::transpose_(")) {
+        answers[i].tensors.front() = {et_schema::DType::kFloat32, {8, 4}, {1, 8}, 0, 0};
+      }
+    }
+    return answers;
+  };
+  const Trace trace = trace_of_profile(profile, turned);
+  const Tensor& relu = output(node_of(trace, "aten::relu"));
+  const Tensor& read = input(node_of(trace, "aten::tanh"), 0);
+  EXPECT_EQ(read.storage_id, relu.storage_id);
+  EXPECT_EQ(read.tensor_id, output(node_of(trace, "aten::transpose_")).tensor_id);
+  EXPECT_NE(input(node_of(trace, "aten::neg"), 0).storage_id, relu.storage_id);
 }
 
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {

@@ -116,6 +116,16 @@ TEST(Results, InPlaceIsTheInput) {
   EXPECT_EQ(sum.tensors[0].storage_of, 0);
 }
 
+TEST(Results, RulesFillWhatTheCallerAllocated) {
+  Calls call;
+  const CallResults smallest = call(
+      "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, "
+      "Tensor indices)",
+      {call.tensor({6, 8}), number(2), number(-1), {false}});
+  EXPECT_EQ(smallest.tensors,
+            (std::vector{fresh(DType::kFloat32, {6}, {1}), fresh(DType::kInt64, {6}, {1})}));
+}
+
 TEST(Results, UndefinedInputsAreCounted) {
   Calls call;
   const CallResults found = call("aten::cat(Tensor[] tensors, int dim=0) -> Tensor",

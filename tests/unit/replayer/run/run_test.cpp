@@ -42,6 +42,19 @@ TEST_F(RunTest, DataFlowsThroughOperatorsViewsAndAliases) {
   EXPECT_FALSE(slot(b).defined());
 }
 
+TEST_F(RunTest, ASlotKeepsItsLayoutWhereACallChangesItInPlace) {
+  const SlotId x = builder_.external(DType::kFloat32, {4, 2}, constant(3));
+  const SlotId turned = builder_.view(x, {2, 4}, {1, 2}, 0);
+  const SlotId product = builder_.intermediate(DType::kFloat32, {4, 2});
+  const SlotId out = sink(DType::kFloat32, {4, 2});
+  builder_.add_op("aten::t_(Tensor(a!) self) -> Tensor(a!)", {ref(x)}, {ref(turned)});
+  builder_.add_op(kMul, {ref(x), ref(x)}, {ref(product)});
+  keep(product, out);
+  EXPECT_EQ(try_out().output_mismatches, 0U);
+  iterate();
+  EXPECT_EQ(slot(x).sizes(), (std::vector<std::int64_t>{4, 2}));
+}
+
 /// Notes which calls were to complete at once.
 class NotingBackend : public ForwardingBackend {
  public:

@@ -34,7 +34,8 @@ struct StackEntry {
     kConstant,  ///< constants[index]
     kSlot,      ///< slot `index`, which is read again later and stays
     kLastUse,   ///< slot `index`, which is given away: nothing reads it later
-    kList       ///< lists[index]
+    kView,  ///< another tensor of slot `index`, whose layout the call changes, and not the slot's
+    kList   ///< lists[index]
   };
   From from = From::kConstant;
   std::uint32_t index = 0;

@@ -119,6 +119,12 @@ class Machine {
   const std::atomic<int>* stop_signal_ = nullptr;
 };
 
+/// One of the same memory and layout.
+inline at::Tensor another_tensor(const at::Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  return at::Tensor(impl.shallow_copy_and_detach(impl.version_counter(), true));
+}
+
 template <bool kKeep>
 inline void Machine::build(BoundProgram& program, const Step& step) {
   for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
@@ -136,6 +142,9 @@ inline void Machine::build(BoundProgram& program, const Step& step) {
         } else {
           stack_.emplace_back(std::move(slots_[entry.index]));
         }
+        break;
+      case StackEntry::From::kView:
+        stack_.emplace_back(another_tensor(slots_[entry.index]));
         break;
       case StackEntry::From::kList:
         fill_list(program, entry);

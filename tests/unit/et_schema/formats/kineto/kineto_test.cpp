@@ -190,6 +190,23 @@ TEST(Kineto, EveryAcceleratorsWordsForTheSameThings) {
   EXPECT_EQ(category_of("gcu_memset"), KinetoCategory::kGpuMemset);
 }
 
+TEST(Kineto, WordsOfOlderVersions) {
+  EXPECT_EQ(category_of("Operator"), KinetoCategory::kCpuOp);
+  EXPECT_EQ(category_of("Kernel"), KinetoCategory::kKernel);
+  EXPECT_EQ(category_of("Runtime"), KinetoCategory::kRuntime);
+  EXPECT_EQ(category_of("Memcpy"), KinetoCategory::kGpuMemcpy);
+  const Profile profile = parse_kineto(
+      file_of(
+          R"({"ph": "X", "cat": "Operator", "name": "ProfilerStep#4", "ts": "10.5", "dur": 20},)"
+          R"({"ph": "X", "cat": "Operator", "name": "aten::relu", "ts": 12, "dur": "3",)"
+          R"( "args": {"Input dims": [[4]], "Input type": ["float"]}})"),
+      "k.json", KinetoDetail::kArguments);
+  EXPECT_EQ(profile.events[0].category, KinetoCategory::kUserAnnotation);
+  EXPECT_EQ(profile.events[0].ts_ns, 10'500);
+  EXPECT_EQ(profile.events[1].dur_ns, 3'000);
+  EXPECT_EQ(profile.events[1].arguments[0].layouts[0].sizes[0], 4);
+}
+
 TEST(Kineto, EventsOnADeviceOfAnUnknownCategoryAreCounted) {
   const auto unknown = [](const std::string& name) {
     return profile_of(file_of(replaced_category(name))).losses[Loss::kUnknownDeviceEvents];
