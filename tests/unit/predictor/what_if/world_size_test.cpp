@@ -14,6 +14,7 @@ namespace {
 using et_schema::CommKind;
 using testing::HandMade;
 using testing::round_times;
+using testing_errors::told;
 
 std::string refusal(const Job& job) {
   return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
@@ -127,14 +128,11 @@ TEST(WorldSizeRefusals, AskWhatGathersExchange) {
   HandMade made;
   make_call(made, CommKind::kAllGatherBase);
   EXPECT_EQ(refusal(made.job()),
-            "the job cannot be scaled to another number of ranks\n"
-            "  rank:     0\n"
-            "  node:     1\n"
-            "  field:    --world-size\n"
-            "  expected: --gathers whole or --gathers parts\n"
-            "  got:      _allgather_base, of which either stays as large\n"
-            "  hint:     whole: parameters of which each rank has a part (FSDP, ZeRO); parts: data "
-            "that each rank adds");
+            told("the job cannot be scaled to another number of ranks", "rank: 0", "node: 1",
+                 "field: --world-size", "expected: --gathers whole or --gathers parts",
+                 "got: _allgather_base, of which either stays as large",
+                 "hint: whole: parameters of which each rank has a part (FSDP, ZeRO); parts: data "
+                 "that each rank adds"));
 }
 
 TEST(WorldSizeRefusals, NameMessagesAndSmallerGroups) {
@@ -159,13 +157,9 @@ TEST(WorldSizeRefusals, NameTheFirstOperatorThatDiffers) {
   make_host_job(made);
   made.program().instructions[0].name = "aten::bmm";
   EXPECT_EQ(refusal(made.job()),
-            "the job cannot be scaled to another number of ranks\n"
-            "  rank:     1\n"
-            "  node:     3\n"
-            "  field:    --world-size\n"
-            "  expected: aten::mm, as rank 0 calls there\n"
-            "  got:      aten::bmm\n"
-            "  hint:     capture the job on that number of ranks");
+            told("the job cannot be scaled to another number of ranks", "rank: 1", "node: 3",
+                 "field: --world-size", "expected: aten::mm, as rank 0 calls there",
+                 "got: aten::bmm", "hint: capture the job on that number of ranks"));
 }
 
 TEST(WorldSizeRefusals, NameARankThatEndsEarlier) {
@@ -174,12 +168,9 @@ TEST(WorldSizeRefusals, NameARankThatEndsEarlier) {
   made.op("aten::mm", {}, {made.cpu()}, {.host_ns = 100});
   made.begin_program();  // a rank that only waits for the others' end
   EXPECT_EQ(refusal(made.job()),
-            "the job cannot be scaled to another number of ranks\n"
-            "  rank:     1\n"
-            "  field:    --world-size\n"
-            "  expected: aten::mm, as rank 0 calls there\n"
-            "  got:      the step's end\n"
-            "  hint:     capture the job on that number of ranks");
+            told("the job cannot be scaled to another number of ranks", "rank: 1",
+                 "field: --world-size", "expected: aten::mm, as rank 0 calls there",
+                 "got: the step's end", "hint: capture the job on that number of ranks"));
 }
 
 TEST(WorldSizeRefusals, APartOfAJobIsNone) {
@@ -188,11 +179,9 @@ TEST(WorldSizeRefusals, APartOfAJobIsNone) {
   Job job = made.job();
   job.is_partial = true;
   EXPECT_EQ(refusal(job),
-            "the job cannot be scaled to another number of ranks\n"
-            "  field:    --world-size\n"
-            "  expected: a benchmark of all ranks of its job\n"
-            "  got:      some of them\n"
-            "  hint:     generate it from the traces of all ranks");
+            told("the job cannot be scaled to another number of ranks", "field: --world-size",
+                 "expected: a benchmark of all ranks of its job", "got: some of them",
+                 "hint: generate it from the traces of all ranks"));
 }
 
 TEST(WorldSizeRefusals, OneRankShowsNoCommunication) {
