@@ -35,8 +35,8 @@ constexpr const char* kOfBench =
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const GenerateArguments& arguments) {
   const char* option = first_given(arguments, Use::kCompile);
-  const bool makes_none = first_given(arguments, Use::kChange) == nullptr;
-  if (option == nullptr && makes_none && !arguments.output.empty()) {
+  if (option == nullptr && first_given(arguments, Use::kChange) == nullptr &&
+      !arguments.output.empty()) {
     option = "--output";
   }
   if (option != nullptr) {
@@ -97,7 +97,7 @@ std::string name_of(const std::string& path) {
   return name.substr(0, name.find('.'));
 }
 
-/// `bytes`: of the benchmark if it was there before and is not changed, but for who signed it.
+/// `bytes`: of the benchmark's file if it was there before.
 void write_bench(const GenerateArguments& arguments, et_schema::Bench& bench, std::string bytes,
                  Generated& made) {
   et_schema::BenchWriting writing(arguments.keep_names ? et_schema::ManifestNames::kClear
@@ -106,7 +106,9 @@ void write_bench(const GenerateArguments& arguments, et_schema::Bench& bench, st
     made.changes.reduced = reduce(bench, writing, *arguments.reduce);
     writing.loops = et_schema::LineLoops::kFolded;
   }
-  if (bytes.empty() || arguments.reduce) {
+  const char* const change = first_given(arguments, Use::kChange);
+  const bool is_as_read = change == nullptr || std::string_view(change) == "--sign";
+  if (bytes.empty() || !is_as_read) {
     bytes = et_schema::bench_bytes(bench, arguments.output, writing);
   }
   bytes = signed_as(arguments.sign, std::move(bytes), arguments.output);
@@ -149,11 +151,9 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
   }
 }
 
-/// Makes of the benchmark the other one that was asked for. Its file's `bytes` are then no longer
-/// those that were read.
-void change_bench(const GenerateArguments& arguments, const std::string& names_path, Taken& taken,
-                  Changes& changes, Progress& progress) {
-  et_schema::Bench& bench = taken.compiled.bench;
+/// Makes of the benchmark the other one that was asked for.
+void change_bench(const GenerateArguments& arguments, const std::string& names_path,
+                  et_schema::Bench& bench, Changes& changes, Progress& progress) {
   bool has_other_shapes = arguments.shapes_within || arguments.batch;
   if (is_given(arguments.world)) {
     progress.show("changing the number of ranks");
@@ -162,13 +162,11 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
     changes.scaled_dropped_bodies = world.dropped_bodies;
     bench = generator::bench_of(bench, std::move(world), arguments.world);
     changes.scaled = bench.scaled;
-    taken.bytes.clear();
   }
   if (arguments.shapes_within) {
     progress.show("changing shapes");
     changes.blurred = blur(std::move(bench), *arguments.shapes_within);
     bench = std::move(changes.blurred->bench);
-    taken.bytes.clear();
   }
   if (arguments.batch) {
     progress.show("changing the batch size");
@@ -176,7 +174,6 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
         generator::bench_with_batch_size(std::move(bench), *arguments.batch);
     bench = std::move(batched.bench);
     changes.batched = {*arguments.batch, std::move(batched)};
-    taken.bytes.clear();
   }
   if (has_other_shapes) {
     changes.removed_kernels = remove_kernels(bench);
@@ -184,7 +181,6 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
   progress.show("writing");
   if (arguments.obfuscate) {
     changes.hidden = hide(bench, names_path);
-    taken.bytes.clear();
   }
 }
 
@@ -206,7 +202,7 @@ int generate(const GenerateArguments& arguments) {
     progress.show("compiling kernels");
     made.kernels = compile_kernels(bench, arguments.paths, arguments.kernels);
   }
-  change_bench(arguments, names_path, taken, made.changes, progress);
+  change_bench(arguments, names_path, bench, made.changes, progress);
   const bool has_chakra = !arguments.chakra_folder.empty();
   if (!arguments.output.empty()) {
     write_bench(arguments, bench, std::move(taken.bytes), made);

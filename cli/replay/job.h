@@ -43,12 +43,12 @@ class ReplayJob {
   void check_rank() const;
   /// Ranks that were told to run different things would wait for each other in vain.
   void check_alike();
-  /// Of several ranks: refuses what differs from rank 0's.
+  /// Refuses what differs from rank 0's.
   void check_same(const std::string& mine, const char* summary, const std::string& field,
                   const char* hint);
   [[nodiscard]] const std::string& benchmark_hash();
   void load();
-  /// Before the work: what cannot be written, or would take the place of something else.
+  /// Refuses, before the work, what cannot be written or would take the place of something else.
   void refuse_outputs() const;
   [[nodiscard]] std::vector<NamedOutput> outputs() const;
   void check_world_size() const;
@@ -90,7 +90,7 @@ class ReplayJob {
 /// All files that a replay of `ranks` ranks was asked to write.
 [[nodiscard]] std::vector<NamedOutput> outputs_of(const ReplayArguments& arguments, int ranks);
 
-/// Writes FILE, of several ranks FILE.R. `texts`: by rank.
+/// Writes FILE, or a FILE.R for each of several ranks. `texts`: by rank.
 void write_checksums(const std::string& path, const std::vector<std::string>& texts);
 
 /// Writes the rows of all ranks' texts behind the header of `times`.

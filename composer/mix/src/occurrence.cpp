@@ -61,7 +61,7 @@ class Placer {
   }
 
  private:
-  /// Wired, shared, or made before the step.
+  /// An input is wired, shared, or made before the step.
   void take_input(SlotId slot) {
     const StorageId storage = origin_.slots[slot].storage;
     if (const auto wire = binding_.wired.find(slot); wire != binding_.wired.end()) {
@@ -204,7 +204,7 @@ class Placer {
     return id;
   }
 
-  /// Of storages made here those that the origin held for longer than their readers.
+  /// Finds the storages made here that the origin held for longer than their readers.
   void find_holds() {
     for (const auto& [from, to] : storages_) {
       const Storage& memory = origin_.storages[from];

@@ -336,8 +336,8 @@ class FlowBuilder {
   }
 
   /// Whether the tensor is a Python scalar, or what torch.tensor makes of one, although an operator
-  /// made memory at its address. It is if only other layouts of that memory were seen: views show,
-  /// since operators make them, and the memory of small tensors is used again at once.
+  /// made memory at its address. It is one if only other layouts of that memory were seen: views
+  /// show, since operators make them, and the memory of small tensors is used again at once.
   [[nodiscard]] bool was_just_made(const Node& reader, const Tensor& tensor,
                                    LifetimeId lifetime) const {
     return tensor.storage_offset == 0 && flow_.lifetimes[lifetime].birth != kNoNode &&
@@ -346,8 +346,8 @@ class FlowBuilder {
             reader.name == "aten::lift_fresh");
   }
 
-  /// Whether a lifetime left the outermost operator in which it began and which ended before
-  /// `reader` began.
+  /// Whether a lifetime is among the outputs of the operator in which it began: of the outermost
+  /// one that ended before `reader` began.
   [[nodiscard]] bool left_its_operator(LifetimeId lifetime, NodeIndex reader) const {
     const NodeIndex birth = flow_.lifetimes[lifetime].birth;
     NodeIndex outermost = birth;

@@ -7,6 +7,8 @@
 namespace understudy::comparer {
 namespace {
 
+using testing_errors::told;
+
 Run run(const std::string& file) {
   Run made;
   made.file = file;
@@ -80,34 +82,27 @@ TEST(Environment, RefusesAnotherBenchmark) {
   comparer::Run other = run("b.json");
   other.environment.benchmark = "other.et";
   other.environment.benchmark_hash = "fedcba9876543210";
-  EXPECT_EQ(refusal(run("a.json"), other),
-            "the runs are not of one benchmark\n"
-            "  file:     b.json\n"
-            "  field:    environment.benchmark_hash\n"
-            "  expected: 0123456789abcdef (bench.et), as in a.json\n"
-            "  got:      fedcba9876543210 (other.et)\n"
-            "  hint:     --different-benchmarks compares them all the same");
+  EXPECT_EQ(
+      refusal(run("a.json"), other),
+      told("the runs are not of one benchmark", "file: b.json", "field: environment.benchmark_hash",
+           "expected: 0123456789abcdef (bench.et), as in a.json",
+           "got: fedcba9876543210 (other.et)",
+           "hint: --different-benchmarks compares them all the same"));
 }
 
 TEST(Environment, RefusesOtherFiltersAndRanks) {
   comparer::Run filtered = run("b.json");
   filtered.filters = {"--only compute"};
   EXPECT_EQ(refusal(run("a.json"), filtered),
-            "the runs are not of one benchmark\n"
-            "  file:     b.json\n"
-            "  field:    filters\n"
-            "  expected: no filter, as in a.json\n"
-            "  got:      --only compute\n"
-            "  hint:     --different-benchmarks compares them all the same");
+            told("the runs are not of one benchmark", "file: b.json", "field: filters",
+                 "expected: no filter, as in a.json", "got: --only compute",
+                 "hint: --different-benchmarks compares them all the same"));
   comparer::Run larger = run("b.json");
   larger.world_size = 8;
   EXPECT_EQ(refusal(run("a.json"), larger),
-            "the runs are not of one benchmark\n"
-            "  file:     b.json\n"
-            "  field:    world_size\n"
-            "  expected: 1, as in a.json\n"
-            "  got:      8\n"
-            "  hint:     --different-benchmarks compares them all the same");
+            told("the runs are not of one benchmark", "file: b.json", "field: world_size",
+                 "expected: 1, as in a.json", "got: 8",
+                 "hint: --different-benchmarks compares them all the same"));
 }
 
 TEST(Environment, WithoutAHashTheOperatorsTell) {
@@ -115,13 +110,11 @@ TEST(Environment, WithoutAHashTheOperatorsTell) {
   old.environment.benchmark_hash.clear();
   EXPECT_EQ(refusal(old, run("b.json")), "no error");
   old.rows[0].count = 3;
-  EXPECT_EQ(refusal(old, run("b.json")),
-            "the runs are not of one benchmark\n"
-            "  file:     b.json\n"
-            "  field:    operators\n"
-            "  expected: the same operators, called as often (bench.et), as in old.json\n"
-            "  got:      others (bench.et)\n"
-            "  hint:     --different-benchmarks compares them all the same");
+  EXPECT_EQ(
+      refusal(old, run("b.json")),
+      told("the runs are not of one benchmark", "file: b.json", "field: operators",
+           "expected: the same operators, called as often (bench.et), as in old.json",
+           "got: others (bench.et)", "hint: --different-benchmarks compares them all the same"));
 }
 
 TEST(Environment, AProfileFitsAnyBenchmark) {

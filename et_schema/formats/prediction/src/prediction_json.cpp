@@ -138,11 +138,16 @@ Prediction parse_prediction(std::string_view text, const std::string& file) {
   return with_root(text, file, [](const JsonField& root) { return read_json<Prediction>(root); });
 }
 
-std::string to_json(const Prediction& prediction) {
+nlohmann::ordered_json json_of(const Prediction& prediction) {
   nlohmann::ordered_json json = {{"format", "understudy-prediction"},
                                  {"version", kPredictionVersion}};
-  json.update(json_of(prediction));
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  json.update(json_of<Prediction>(prediction));
+  return json;
+}
+
+std::string to_json(const Prediction& prediction) {
+  return json_of(prediction).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace understudy::et_schema

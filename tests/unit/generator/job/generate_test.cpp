@@ -11,6 +11,7 @@
 namespace understudy::generator::test {
 namespace {
 
+using testing_errors::told;
 using Names = std::vector<std::string>;
 
 constexpr const char* kClamp = "aten::clamp_min(Tensor self, Scalar min) -> Tensor";
@@ -433,25 +434,17 @@ std::string message_of(Call&& call) {
 
 TEST(Generate, RefusesAStepThatTheTraceLacks) {
   EXPECT_EQ(message_of([] { static_cast<void>(three_steps().program({.step = "9"})); }),
-            "the trace has no such step\n"
-            "  file:     test.json\n"
-            "  rank:     0\n"
-            "  field:    --step\n"
-            "  expected: all, 4, 5, 6\n"
-            "  got:      9\n"
-            "  hint:     leave --step out to take the first complete step");
+            told("the trace has no such step", "file: test.json", "rank: 0", "field: --step",
+                 "expected: all, 4, 5, 6", "got: 9",
+                 "hint: leave --step out to take the first complete step"));
 }
 
 TEST(Generate, RefusesASubgraphThatNoNodeNames) {
   EXPECT_EQ(
       message_of([] { static_cast<void>(three_steps().program({.subgraphs = {"Optimizer"}})); }),
-      "no node has such a name\n"
-      "  file:     test.json\n"
-      "  rank:     0\n"
-      "  field:    --subgraph\n"
-      "  expected: a part of a node's name\n"
-      "  got:      Optimizer\n"
-      "  hint:     inspect --tree TRACE shows the names");
+      told("no node has such a name", "file: test.json", "rank: 0", "field: --subgraph",
+           "expected: a part of a node's name", "got: Optimizer",
+           "hint: inspect --tree TRACE shows the names"));
 }
 
 TEST(Generate, WhatALoaderHandsOverIsMadeBeforeTheRun) {

@@ -13,6 +13,7 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::CaptureOrigin;
+using testing_errors::told;
 
 constexpr const char* kHint =
     "\n  hint:     give the traces of all ranks of one job, or --allow-partial: each rank then "
@@ -74,12 +75,9 @@ TEST(Job, OneTraceOfTwoRanksIsRefused) {
   std::vector<Trace> traces = set(rank_of(0, 2), rank_of(1, 2));
   traces[1].content_hash = traces[0].content_hash;
   EXPECT_EQ(refusal(traces),
-            "two ranks have one and the same trace\n"
-            "  file:     rank-1.json\n"
-            "  rank:     1\n"
-            "  expected: the trace of another process\n"
-            "  got:      a copy of rank-0.json\n"
-            "  hint:     copy this rank's own trace there");
+            told("two ranks have one and the same trace", "file: rank-1.json", "rank: 1",
+                 "expected: the trace of another process", "got: a copy of rank-0.json",
+                 "hint: copy this rank's own trace there"));
   EXPECT_EQ(refusal(traces, PartialRanks::kAllowed), "no error");
 }
 
@@ -89,13 +87,10 @@ TEST_P(JobRanks, OneLessIsRefusedUnlessAllowed) {
     traces.push_back(rank_of(rank, GetParam() + 1));
   }
   const std::string plural = GetParam() == 1 ? "" : "s";
-  EXPECT_EQ(refusal(traces), fmt::format("traces of some ranks are missing\n"
-                                         "  file:     rank-1.json\n"
-                                         "  rank:     1\n"
-                                         "  field:    process groups\n"
-                                         "  expected: traces of {} ranks\n"
-                                         "  got:      traces of {} rank{}",
-                                         GetParam() + 1, GetParam(), plural) +
+  EXPECT_EQ(refusal(traces), told("traces of some ranks are missing", "file: rank-1.json",
+                                  "rank: 1", "field: process groups",
+                                  fmt::format("expected: traces of {} ranks", GetParam() + 1),
+                                  fmt::format("got: traces of {} rank{}", GetParam(), plural)) +
                                  kHint + (GetParam() == 1 ? for_all(2) : ""));
   const Job job = find_job(traces, PartialRanks::kAllowed);
   EXPECT_EQ(job.missing, 1U);
@@ -124,13 +119,11 @@ TEST(Job, PartsOfAnAllToAllTellTheWorldWhereNoGroupDoes) {
   std::vector<Trace> traces;
   traces.push_back(builder.trace());
   traces.front().file = "rank-0.json";
-  EXPECT_EQ(refusal(traces), std::string("traces of some ranks are missing\n"
-                                         "  file:     rank-0.json\n"
-                                         "  rank:     0\n"
-                                         "  field:    splits, group sizes\n"
-                                         "  expected: traces of 3 ranks\n"
-                                         "  got:      traces of 1 rank") +
-                                 kHint + for_all(3));
+  EXPECT_EQ(refusal(traces),
+            std::string(told("traces of some ranks are missing", "file: rank-0.json", "rank: 0",
+                             "field: splits, group sizes", "expected: traces of 3 ranks",
+                             "got: traces of 1 rank")) +
+                kHint + for_all(3));
   EXPECT_EQ(find_job(traces, PartialRanks::kAllowed).partial, (et_schema::PartialJob{3, {1}}))
       << "what it sends to itself is what it gets from itself";
 }
@@ -143,12 +136,10 @@ TEST(Job, RanksThatTheCaptureListsAndThatAreNotThere) {
 
 TEST(Job, RanksOfDifferentCaptures) {
   const std::vector<Trace> traces = set(captured(0, "a"), captured(1, "b"));
-  EXPECT_EQ(refusal(traces), std::string("ranks of different captures\n"
-                                         "  file:     rank-1.json\n"
-                                         "  rank:     1\n"
-                                         "  field:    capture\n"
-                                         "  expected: a/capture.json, capture a, as rank-0.json\n"
-                                         "  got:      b/capture.json, capture b") +
+  EXPECT_EQ(refusal(traces), std::string(told("ranks of different captures", "file: rank-1.json",
+                                              "rank: 1", "field: capture",
+                                              "expected: a/capture.json, capture a, as rank-0.json",
+                                              "got: b/capture.json, capture b")) +
                                  kHint);
   const Job job = find_job(traces, PartialRanks::kAllowed);
   EXPECT_EQ(job.is_foreign, (std::vector<bool>{false, true}));
@@ -181,14 +172,12 @@ TEST(Job, ATraceThatTheCaptureDoesNotList) {
 }
 
 TEST(Job, ProcessGroupsOfWorldsOfAnotherSize) {
-  EXPECT_EQ(refusal(set(rank_of(0, 2), rank_of(1, 4))),
-            std::string("ranks of different captures\n"
-                        "  file:     rank-1.json\n"
-                        "  rank:     1\n"
-                        "  field:    capture\n"
-                        "  expected: process groups of 2 ranks, as rank-0.json\n"
-                        "  got:      process groups of 4 ranks") +
-                kHint);
+  EXPECT_EQ(
+      refusal(set(rank_of(0, 2), rank_of(1, 4))),
+      std::string(told("ranks of different captures", "file: rank-1.json", "rank: 1",
+                       "field: capture", "expected: process groups of 2 ranks, as rank-0.json",
+                       "got: process groups of 4 ranks")) +
+          kHint);
 }
 
 TEST(Job, APartialBenchmarkCountsWhatItLacks) {

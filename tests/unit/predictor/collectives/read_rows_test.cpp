@@ -12,6 +12,7 @@ namespace {
 
 using et_schema::CommKind;
 using et_schema::DType;
+using testing_errors::told;
 
 std::string message_of(const std::string& text, const std::string& file = "rows.txt") {
   return testing_errors::error_of([&] { return parse_collective_rows(text, file); });
@@ -205,21 +206,14 @@ TEST(ReadRows, NotANumberIsRefused) {
   std::string text = kJson;
   text.replace(text.find("9.5"), 3, "\"nan\"");
   EXPECT_EQ(message_of(text, "b.json"),
-            "the output of nccl-tests cannot be read\n"
-            "  file:     b.json\n"
-            "  field:    results[0].out_of_place.time\n"
-            "  expected: a number\n"
-            "  got:      \"nan\"\n"
-            "  hint:     run it again with -J FILE");
+            told("the output of nccl-tests cannot be read", "file: b.json",
+                 "field: results[0].out_of_place.time", "expected: a number", "got: \"nan\"",
+                 "hint: run it again with -J FILE"));
   std::string table = kText;
   table.replace(table.find("12.34"), 5, "  nan");
-  EXPECT_EQ(message_of(table),
-            "the collective rows cannot be read\n"
-            "  file:     rows.txt\n"
-            "  field:    line 15, time\n"
-            "  expected: a finite time above 0\n"
-            "  got:      nan ns\n"
-            "  hint:     measure again, or remove the line");
+  EXPECT_EQ(message_of(table), told("the collective rows cannot be read", "file: rows.txt",
+                                    "field: line 15, time", "expected: a finite time above 0",
+                                    "got: nan ns", "hint: measure again, or remove the line"));
 }
 
 const std::string kReplay =
@@ -316,23 +310,17 @@ TEST(ReadRows, OurOwnComeBackAsWritten) {
 TEST(ReadRows, OurOwnAreRefusedByLineAndField) {
   std::string text =
       to_json_lines({{CommKind::kBarrier, 0, 2, 4, true, DType::kFloat32, 99, 0, 1, ""}});
-  EXPECT_EQ(message_of(text),
-            "the collective rows cannot be read\n"
-            "  file:     rows.txt, line 2\n"
-            "  field:    nodes\n"
-            "  expected: 1 to as many as ranks\n"
-            "  got:      4\n"
-            "  hint:     measure again, or remove the line");
+  EXPECT_EQ(message_of(text), told("the collective rows cannot be read", "file: rows.txt, line 2",
+                                   "field: nodes", "expected: 1 to as many as ranks", "got: 4",
+                                   "hint: measure again, or remove the line"));
   text.replace(text.find("\"version\":1"), 11, "\"version\":2");
-  EXPECT_EQ(
-      message_of(text),
-      "the file of collective rows is of a newer format than this program reads\n"
-      "  file:     rows.txt, line 1\n"
-      "  field:    version\n"
-      "  expected: version 1 or older, which Understudy 0.1.0 reads\n"
-      "  got:      version 2, written by Understudy 0.1.0\n"
-      "  hint:     use that version of Understudy or a newer one, or make the file of collective "
-      "rows again with this one");
+  EXPECT_EQ(message_of(text),
+            told("the file of collective rows is of a newer format than this program reads",
+                 "file: rows.txt, line 1", "field: version",
+                 "expected: version 1 or older, which Understudy 0.1.0 reads",
+                 "got: version 2, written by Understudy 0.1.0",
+                 "hint: use that version of Understudy or a newer one, or make the file of "
+                 "collective rows again with this one"));
 }
 
 TEST(ReadRows, OtherFilesAreRefused) {

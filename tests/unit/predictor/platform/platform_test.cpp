@@ -13,6 +13,8 @@
 namespace understudy::predictor {
 namespace {
 
+using testing_errors::told;
+
 Platform make() {
   const Card a = synthetic::card("A");
   const Card b = synthetic::card("B", 2);
@@ -65,11 +67,11 @@ TEST(PlatformFile, WhatIsWrittenReadsBackAndPredictsTheSame) {
 TEST(PlatformFile, OfAnotherVersionIsRefused) {
   EXPECT_EQ(
       refusal(R"({"format":"understudy-platform","version":99})"),
-      "the platform is of a newer format than this program reads\n  file:     "
-      "p.platform.json\n  field:    version\n  expected: version 4 or older, which Understudy "
-      "0.1.0 reads\n  got:      version 99, written by Understudy of an unknown version\n  "
-      "hint:     use that version of Understudy or a newer one, or make the platform again "
-      "with this one");
+      told("the platform is of a newer format than this program reads", "file: p.platform.json",
+           "field: version", "expected: version 4 or older, which Understudy 0.1.0 reads",
+           "got: version 99, written by Understudy of an unknown version",
+           "hint: use that version of Understudy or a newer one, or make the platform again with "
+           "this one"));
 }
 
 /// Energies by a law of 100 W and 30 W more where little is moved; no machine here reads them.
@@ -111,12 +113,9 @@ TEST(Energy, WithoutTheCounterThereIsNone) {
 
 TEST(PlatformFile, OfAnOlderVersionIsRefused) {
   EXPECT_EQ(refusal(R"({"format":"understudy-platform","version":2})"),
-            "the platform is of an older format, whose models mean something else\n"
-            "  file:     p.platform.json\n"
-            "  field:    version\n"
-            "  expected: version 4\n"
-            "  got:      version 2\n"
-            "  hint:     fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json");
+            told("the platform is of an older format, whose models mean something else",
+                 "file: p.platform.json", "field: version", "expected: version 4", "got: version 2",
+                 "hint: fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json"));
 }
 
 TEST(PlatformFile, ASectionThatNobodyReadsIsRefused) {
@@ -125,12 +124,9 @@ TEST(PlatformFile, ASectionThatNobodyReadsIsRefused) {
   ASSERT_NE(text.find(name), std::string::npos);
   text.replace(text.find(name), name.size(), "\"sections\":{\n\"overlaps\"");
   EXPECT_EQ(refusal(text),
-            "the platform cannot be read\n"
-            "  file:     p.platform.json\n"
-            "  field:    sections.overlaps\n"
-            "  expected: one of the sections collectives, embeddings, host, overheads, overlap\n"
-            "  got:      overlaps\n"
-            "  hint:     make the file again with `calibrate`");
+            told("the platform cannot be read", "file: p.platform.json", "field: sections.overlaps",
+                 "expected: one of the sections collectives, embeddings, host, overheads, overlap",
+                 "got: overlaps", "hint: make the file again with `calibrate`"));
 }
 
 TEST(PlatformFile, DamageIsRefusedWithItsPlace) {
@@ -336,10 +332,10 @@ TEST(PlatformCosts, RecordedHostTimesAreTakenWhereADeviceDidTheWork) {
 TEST(PlatformCosts, SeveralDevicesAndNoneNamedIsRefused) {
   const Platform& platform = made();
   EXPECT_EQ(testing_errors::error_of([&] { const PlatformCosts costs(platform, {}); }),
-            "no such device in the platform file\n  expected: A; B; C\n  got:      "
-            "several devices, and none named\n  hint:     name one of them (--device, "
-            "or a table's column Device), or describe a card: "
-            "--card card.json");
+            told("no such device in the platform file", "expected: A; B; C",
+                 "got: several devices, and none named",
+                 "hint: name one of them (--device, or a table's column Device), or describe a "
+                 "card: --card card.json"));
 }
 
 }  // namespace

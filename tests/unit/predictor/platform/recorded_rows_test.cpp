@@ -11,6 +11,8 @@
 namespace understudy::predictor {
 namespace {
 
+using testing_errors::told;
+
 /// relu, then a view that launches nothing, on the first tensor's device.
 et_schema::Bench recorded_bench(et_schema::Device device, std::uint64_t device_events) {
   et_schema::Program program;
@@ -67,12 +69,10 @@ TEST(RecordedRows, WithoutTimesThereAreNone) {
   et_schema::Bench bench = recorded_bench({et_schema::DeviceType::kCpu, -1}, 0);
   bench.programs[0].profile.reset();
   EXPECT_EQ(refusal_of_rows([&] { static_cast<void>(recorded_calls(bench, "b.et")); }),
-            "a benchmark without recorded times\n"
-            "  file:     b.et\n"
-            "  expected: times of a linked profile\n"
-            "  got:      none\n"
-            "  hint:     Make it anew with `generate --profile`, from a Kineto profile of the same "
-            "step; a folder that scripts/capture wrote holds one.");
+            told("a benchmark without recorded times", "file: b.et",
+                 "expected: times of a linked profile", "got: none",
+                 "hint: Make it anew with `generate --profile`, from a Kineto profile of the same "
+                 "step; a folder that scripts/capture wrote holds one."));
 }
 
 TEST(NamePlaces, AGpuIsTheCardThatIsDescribed) {
@@ -92,13 +92,10 @@ TEST(NamePlaces, SeveralCardsAreRefused) {
   EXPECT_EQ(refusal_of_rows([&] {
               name_places(calls, {synthetic::card("A"), synthetic::card("B")});
             }),
-            "several cards are described, and rows do not name theirs\n"
-            "  file:     made up\n"
-            "  field:    --spec\n"
-            "  expected: the card of cuda:0 alone\n"
-            "  got:      A; B\n"
-            "  hint:     give its card's file; those of others can be added later: calibrate "
-            "THIS.platform.json --spec CARDS");
+            told("several cards are described, and rows do not name theirs", "file: made up",
+                 "field: --spec", "expected: the card of cuda:0 alone", "got: A; B",
+                 "hint: give its card's file; those of others can be added later: calibrate "
+                 "THIS.platform.json --spec CARDS"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ using et_schema::CommKind;
 using testing::HandMade;
 using testing::round_times;
 using testing::single_step;
+using testing_errors::told;
 
 std::string refusal(const Job& job, const Costs& costs) {
   return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
@@ -198,13 +199,11 @@ TEST(Deadlocks, RanksThatWaitInACircleAreNamed) {
     made.message(CommKind::kRecv, made.cpu(), 1 - rank, 7);
     made.message(CommKind::kSend, made.cpu(), 1 - rank, 7);
   }
-  EXPECT_EQ(
-      refusal(made.job(), made),
-      "ranks would wait for each other for ever\n"
-      "  field:    order of communications\n"
-      "  expected: calls that the ranks wait for in one order\n"
-      "  got:      rank 0 waits in recv (node 1) of group 'world' for rank 1; rank 1 waits in "
-      "recv (node 3) of group 'world' for rank 0");
+  EXPECT_EQ(refusal(made.job(), made),
+            told("ranks would wait for each other for ever", "field: order of communications",
+                 "expected: calls that the ranks wait for in one order",
+                 "got: rank 0 waits in recv (node 1) of group 'world' for rank 1; rank 1 waits in "
+                 "recv (node 3) of group 'world' for rank 0"));
 }
 
 TEST(Deadlocks, AMemberThatMakesFewerCallsIsNamed) {
@@ -218,12 +217,8 @@ TEST(Deadlocks, AMemberThatMakesFewerCallsIsNamed) {
     }
   }
   EXPECT_EQ(refusal(made.job(), made),
-            "the programs of the ranks do not match\n"
-            "  rank:     2\n"
-            "  node:     5\n"
-            "  field:    calls in group 'world'\n"
-            "  expected: 2 calls, as on rank 0\n"
-            "  got:      1");
+            told("the programs of the ranks do not match", "rank: 2", "node: 5",
+                 "field: calls in group 'world'", "expected: 2 calls, as on rank 0", "got: 1"));
 }
 
 TEST(Deadlocks, AMemberThatMakesNoCallIsNamed) {
@@ -233,12 +228,8 @@ TEST(Deadlocks, AMemberThatMakesNoCallIsNamed) {
   made.begin_program();
   made.op("aten::mm", {}, {made.cpu()}, {.host_ns = 1});
   EXPECT_EQ(refusal(made.job(), made),
-            "the programs of the ranks do not match\n"
-            "  rank:     1\n"
-            "  node:     1\n"
-            "  field:    calls in group 'world'\n"
-            "  expected: 1 calls, as on rank 0\n"
-            "  got:      none");
+            told("the programs of the ranks do not match", "rank: 1", "node: 1",
+                 "field: calls in group 'world'", "expected: 1 calls, as on rank 0", "got: none"));
 }
 
 TEST(Groups, EachHasCommunicationOfItsOwn) {

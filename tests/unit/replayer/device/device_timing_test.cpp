@@ -16,6 +16,7 @@
 namespace understudy::replayer::testing {
 namespace {
 
+using testing_errors::told;
 using Steps = std::vector<std::uint32_t>;
 using Texts = std::vector<std::string>;
 
@@ -123,14 +124,11 @@ TEST_F(LostDeviceTest, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
   FakeDevice::reset();
   FakeDevice::fail_synchronizations(1);
   EXPECT_EQ(failure_on_device(),
-            "aten::relu failed\n"
-            "  node:     101\n"
-            "  field:    aten::relu(float32[4] strides [1])\n"
-            "  expected: aten::relu(Tensor self) -> Tensor\n"
-            "  got:      an illegal memory access\n"
-            "  hint:     --continue-on-error replays the rest and counts the operator as dropped; "
-            "--op-library loads custom operators; --leaves replays what was recorded below each "
-            "operator.");
+            told("aten::relu failed", "node: 101", "field: aten::relu(float32[4] strides [1])",
+                 "expected: aten::relu(Tensor self) -> Tensor", "got: an illegal memory access",
+                 "hint: --continue-on-error replays the rest and counts the operator as dropped; "
+                 "--op-library loads custom operators; --leaves replays what was recorded below "
+                 "each operator."));
 }
 
 TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {
@@ -138,14 +136,12 @@ TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {
   FakeDevice::fail_synchronizations(1000);
   EXPECT_EQ(
       failure_on_device(),
-      "privateuseone:0 was lost in aten::relu\n"
-      "  node:     101\n"
-      "  field:    aten::relu(float32[4] strides [1])\n"
-      "  expected: privateuseone:0 still answers after it\n"
-      "  got:      an illegal memory access\n"
-      "  hint:     No operator can run on the device after such an error. Look for an index "
-      "outside of a table (another --seed draws others), for memory that something else took, "
-      "and in the system's log for errors of the device (Xid of NVIDIA's driver).");
+      told("privateuseone:0 was lost in aten::relu", "node: 101",
+           "field: aten::relu(float32[4] strides [1])",
+           "expected: privateuseone:0 still answers after it", "got: an illegal memory access",
+           "hint: No operator can run on the device after such an error. Look for an index outside "
+           "of a table (another --seed draws others), for memory that something else took, and in "
+           "the system's log for errors of the device (Xid of NVIDIA's driver)."));
   FakeDevice::reset();
 }
 
@@ -189,14 +185,13 @@ TEST(StepError, ADevicesMemoryIsNotTheHosts) {
   step.source = &builder.add_op(kRelu, {ref(x)}, {ref(y)});
   const c10::OutOfMemoryError full({__func__, __FILE__, 1},
                                    "CUDA out of memory. Tried to allocate 2.00 GiB.");
-  EXPECT_EQ(et_schema::to_text(step_error(builder.program(), step, full)),
-            "out of memory in aten::relu\n"
-            "  node:     101\n"
-            "  field:    aten::relu(float32[4] strides [1])\n"
-            "  expected: memory of the device for its results\n"
-            "  got:      CUDA out of memory. Tried to allocate 2.00 GiB.\n"
-            "  hint:     Replay on a machine with more memory, or fewer ranks on this one (mpirun "
-            "with several hosts, or --rank K for one rank alone).");
+  EXPECT_EQ(
+      et_schema::to_text(step_error(builder.program(), step, full)),
+      told("out of memory in aten::relu", "node: 101", "field: aten::relu(float32[4] strides [1])",
+           "expected: memory of the device for its results",
+           "got: CUDA out of memory. Tried to allocate 2.00 GiB.",
+           "hint: Replay on a machine with more memory, or fewer ranks on this one (mpirun with "
+           "several hosts, or --rank K for one rank alone)."));
 }
 
 TEST(FinishIteration, SaysWhichDeviceFailed) {
@@ -204,10 +199,10 @@ TEST(FinishIteration, SaysWhichDeviceFailed) {
   finish_iteration(FakeDevice::device());
   FakeDevice::fail_synchronizations(1);
   EXPECT_EQ(testing_errors::error_of([&] { return finish_iteration(FakeDevice::device()); }),
-            "privateuseone:0 failed in an iteration\n"
-            "  expected: the operators that passed the first, checked iteration to pass again\n"
-            "  got:      an illegal memory access\n"
-            "  hint:     CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens.");
+            told("privateuseone:0 failed in an iteration",
+                 "expected: the operators that passed the first, checked iteration to pass again",
+                 "got: an illegal memory access",
+                 "hint: CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens."));
   FakeDevice::reset();
 }
 

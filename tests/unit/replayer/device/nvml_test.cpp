@@ -16,6 +16,7 @@ namespace {
 
 using et_schema::GpuState;
 using et_schema::GpuUse;
+using testing_errors::told;
 using Texts = std::vector<std::string>;
 
 class NvmlTest : public ::testing::Test {
@@ -129,14 +130,13 @@ TEST_F(NvmlTest, ClocksThatWereHeldDownAreRefusedWhereSteadyOnesAreAskedFor) {
   EXPECT_EQ(refusal([&] {
               require_steady_clocks(GpuUse{{}, health, ""});
             }),
-            "the GPU's clocks were not steady\n"
-            "  field:    --require-steady-clocks\n"
-            "  expected: a GPU that nothing held down, at one clock\n"
-            "  got:      the GPU held its clocks down in 1.0 % of 500 readings: "
-            "hw_thermal_slowdown; the GPU held its clocks down in 25.0 % of 500 readings: "
-            "sw_power_cap; the SM clock moved between 1200 and 1980 MHz\n"
-            "  hint:     Fix the clocks (nvidia-smi --lock-gpu-clocks) below what power and heat "
-            "allow, and let nothing else run on the GPU.");
+            told("the GPU's clocks were not steady", "field: --require-steady-clocks",
+                 "expected: a GPU that nothing held down, at one clock",
+                 "got: the GPU held its clocks down in 1.0 % of 500 readings: hw_thermal_slowdown; "
+                 "the GPU held its clocks down in 25.0 % of 500 readings: sw_power_cap; the SM "
+                 "clock moved between 1200 and 1980 MHz",
+                 "hint: Fix the clocks (nvidia-smi --lock-gpu-clocks) below what power and heat "
+                 "allow, and let nothing else run on the GPU."));
 }
 
 TEST_F(NvmlTest, SmallDriftIsSteady) {
@@ -151,13 +151,12 @@ TEST_F(NvmlTest, SmallDriftIsSteady) {
 
 TEST_F(NvmlTest, WithoutAReadingClocksAreNotSteady) {
   const GpuUse unread{{}, {}, "no library"};
-  EXPECT_EQ(refusal([&] { require_steady_clocks(unread); }),
-            "the GPU's clocks were not steady\n"
-            "  field:    --require-steady-clocks\n"
-            "  expected: a GPU that nothing held down, at one clock\n"
-            "  got:      no reading: no library\n"
-            "  hint:     Fix the clocks (nvidia-smi --lock-gpu-clocks) below what power and heat "
-            "allow, and let nothing else run on the GPU.");
+  EXPECT_EQ(
+      refusal([&] { require_steady_clocks(unread); }),
+      told("the GPU's clocks were not steady", "field: --require-steady-clocks",
+           "expected: a GPU that nothing held down, at one clock", "got: no reading: no library",
+           "hint: Fix the clocks (nvidia-smi --lock-gpu-clocks) below what power and heat allow, "
+           "and let nothing else run on the GPU."));
 }
 
 TEST_F(NvmlTest, WhatCannotBeLoadedIsSaid) {

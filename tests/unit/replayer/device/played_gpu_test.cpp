@@ -44,6 +44,8 @@
 namespace understudy::replayer::testing {
 namespace {
 
+using testing_errors::told;
+
 c10::Device gpu() {
   return open_device("cuda", std::nullopt);
 }
@@ -86,10 +88,9 @@ TEST(PlayedGpu, SaysOfADriverThatIsTooOldWhatTheRuntimeSays) {
   };
   EXPECT_EXIT(open_with_old_driver(),
               ::testing::ExitedWithCode(static_cast<int>(et_schema::ErrorKind::kUsage)),
-              "the replay cannot run on cuda\n"
-              "  field:    --device\n"
-              "  expected: a GPU of that number and its driver\n"
-              "  got:      The NVIDIA driver on your system is too old \\(found version 12040\\)");
+              told("the replay cannot run on cuda", "field: --device",
+                   "expected: a GPU of that number and its driver",
+                   "got: The NVIDIA driver on your system is too old \\(found version 12040\\)"));
 }
 
 /// Beside another rank, whose GPU is told by the test.
@@ -120,14 +121,14 @@ TEST(PlayedGpu, RanksThatWereNotToldToShareItAreRefused) {
   EXPECT_NO_THROW(refuse_shared_gpu(job, "cuda:0", gpu()));
   BesideAnother instances("node-1 11112233-4455-6677-8899-aabbccddeeff");  // of one GPU, by MIG
   EXPECT_NO_THROW(refuse_shared_gpu(instances, "cuda", gpu()));
-  EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kUsage,
-                                     [&] { return refuse_shared_gpu(job, "cuda", gpu()); }),
-            "the replay cannot run on cuda: ranks of a host have the same GPU\n"
-            "  field:    --device\n"
-            "  expected: a GPU for each rank, or a single one that is visible to each\n"
-            "  got:      2 ranks on 00112233-4455-6677-8899-aabbccddeeff of node-1\n"
-            "  hint:     Start as many ranks a host as it has GPUs, or name the GPU that they "
-            "share: --device cuda:0.");
+  EXPECT_EQ(
+      testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                               [&] { return refuse_shared_gpu(job, "cuda", gpu()); }),
+      told("the replay cannot run on cuda: ranks of a host have the same GPU", "field: --device",
+           "expected: a GPU for each rank, or a single one that is visible to each",
+           "got: 2 ranks on 00112233-4455-6677-8899-aabbccddeeff of node-1",
+           "hint: Start as many ranks a host as it has GPUs, or name the GPU that they share: "
+           "--device cuda:0."));
 }
 
 TEST(PlayedGpu, ABlockThatDoesNotFitIsNoErrorOfTheNextKernel) {
@@ -158,10 +159,9 @@ TEST(PlayedGpu, ExternalsThatDoNotFitSayWhichMemory) {
     EXPECT_EQ(error.kind(), et_schema::ErrorKind::kFailed);
     const std::string text = et_schema::to_text(error);
     const std::string head =
-        "out of memory: the tensors that exist before the step do not fit into memory\n"
-        "  field:    memory of cuda:0\n"
-        "  expected: 2147483648 bytes for one of them\n"
-        "  got:      CUDA out of memory. Tried to allocate 2.00 GiB.";
+        told("out of memory: the tensors that exist before the step do not fit into memory",
+             "field: memory of cuda:0", "expected: 2147483648 bytes for one of them",
+             "got: CUDA out of memory. Tried to allocate 2.00 GiB.");
     EXPECT_EQ(text.substr(0, head.size()), head);
   }
 }

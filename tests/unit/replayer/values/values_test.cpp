@@ -14,6 +14,7 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::ValueRule;
+using testing_errors::told;
 
 constexpr ValueKey kKey{.seed = 1, .stream = 7};
 
@@ -231,24 +232,19 @@ TEST(Values, WhatATypeCannotHoldBecomesItsLargestOrZero) {
 TEST(Values, ImpossibleRulesAreRefused) {
   ValueRule range = integers(5, 5);
   range.why = "aten::embedding.indices";
-  EXPECT_EQ(refusal({3}, at::kLong, range),
-            "a value rule that no content can fulfil\n"
-            "  field:    value (aten::embedding.indices)\n"
-            "  expected: integers from a range that is not empty\n"
-            "  got:      [5, 5)\n"
-            "  hint:     generate the benchmark again from its trace");
+  EXPECT_EQ(
+      refusal({3}, at::kLong, range),
+      told("a value rule that no content can fulfil", "field: value (aten::embedding.indices)",
+           "expected: integers from a range that is not empty", "got: [5, 5)",
+           "hint: generate the benchmark again from its trace"));
   EXPECT_EQ(refusal({3}, at::kByte, integers(256, 257)),
-            "a value rule that no content can fulfil\n"
-            "  field:    value\n"
-            "  expected: numbers that fit Byte\n"
-            "  got:      256\n"
-            "  hint:     generate the benchmark again from its trace");
+            told("a value rule that no content can fulfil", "field: value",
+                 "expected: numbers that fit Byte", "got: 256",
+                 "hint: generate the benchmark again from its trace"));
   EXPECT_EQ(refusal({4}, at::kInt, {ValueRule::Lengths{{{.count = 3, .sum = 9}}}}),
-            "a value rule that no content can fulfil\n"
-            "  field:    value\n"
-            "  expected: segments of 4 lengths in all\n"
-            "  got:      3\n"
-            "  hint:     generate the benchmark again from its trace");
+            told("a value rule that no content can fulfil", "field: value",
+                 "expected: segments of 4 lengths in all", "got: 3",
+                 "hint: generate the benchmark again from its trace"));
   EXPECT_NE(refusal({4}, at::kBool, {ValueRule::Mask{5}})
                 .find("expected: a mask with 0 to 4 elements set"),
             std::string::npos);
@@ -338,11 +334,9 @@ TEST(Values, SeededRowsAreThoseOfTheWholeTable) {
   EXPECT_EQ(testing_errors::error_of([&] {
               return seeder.seed_rows(std::vector<std::int64_t>{4, 1000});
             }),
-            "an index points outside of its table\n"
-            "  field:    indices\n"
-            "  expected: rows 0 to 999\n"
-            "  got:      row 1000\n"
-            "  hint:     the benchmark's value rules do not fit this operator: generate it again");
+            told("an index points outside of its table", "field: indices",
+                 "expected: rows 0 to 999", "got: row 1000",
+                 "hint: the benchmark's value rules do not fit this operator: generate it again"));
   EXPECT_EQ(table[4].count_nonzero().item<std::int64_t>(), 0);
 }
 

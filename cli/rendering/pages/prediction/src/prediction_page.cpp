@@ -9,22 +9,41 @@
 #include <set>
 
 #include "common/figures.h"
+#include "pages/html/from_json.h"
 #include "pages/plots/plots.h"
 
 namespace understudy::pages {
 namespace {
 
 using cli::figure_text;
-using et_schema::PredictedBreakdown;
 using et_schema::PredictedRank;
 using et_schema::Prediction;
 using Figure = std::optional<double>;
+using Json = nlohmann::ordered_json;
 
 Cell number_cell(double number) {
   return cell_of(Figure(number));
 }
-Cell ratio_cell(double value, double base) {
-  return base > 0 ? number_cell(value / base) : Cell();
+
+Cell ratio_of(const Cell& value, const Cell& base) {
+  const auto* const above = std::get_if<double>(&value);
+  const auto* const below = std::get_if<double>(&base);
+  return above && below && *below > 0 ? number_cell(*above / *below) : Cell();
+}
+
+/// The last column holds what the one before it is of `whole`; of its sum where that is not given.
+Table with_shares(Table table, Figure whole = {}) {
+  const std::size_t last = table.columns.size() - 1;
+  if (!whole) {
+    whole = 0;
+    for (const std::vector<Cell>& row : table.rows) {
+      *whole += std::get<double>(row[last - 1]);
+    }
+  }
+  for (std::vector<Cell>& row : table.rows) {
+    row[last] = ratio_of(row[last - 1], *whole);
+  }
+  return table;
 }
 
 std::string device_of(const Prediction& prediction) {
@@ -59,16 +78,12 @@ std::string verdict_of(const Prediction& prediction) {
   return text + "; nobody ran this.";
 }
 
-/// Parts of an iteration, in the order of tables and bars.
-struct Part {
-  const char* name;
-  double PredictedBreakdown::*ms;
-};
-constexpr std::array<Part, 4> kParts = {{
-    {"compute", &PredictedBreakdown::compute},
-    {"exposed communication", &PredictedBreakdown::exposed_communication},
-    {"host bound", &PredictedBreakdown::host_bound},
-    {"idle", &PredictedBreakdown::idle},
+/// Parts of an iteration: title, key in the document.
+constexpr std::array<std::pair<const char*, const char*>, 4> kParts = {{
+    {"compute", "compute"},
+    {"exposed communication", "exposed_communication"},
+    {"host bound", "host_bound"},
+    {"idle", "idle"},
 }};
 
 Table what_if_table(const Prediction& prediction, const PredictionPageOptions& options) {
@@ -102,101 +117,89 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
   return table;
 }
 
-Section parts_section(const Prediction& prediction) {
+Section parts_section(const Prediction& prediction, const Json& document) {
   Bars plot{"Where an iteration goes, ms.", "ms", {}, {}};
   Table table{.id = "part-table",
               .caption = fmt::format("Iteration of rank {}{}", prediction.slowest_rank,
                                      prediction.world_size == 1 ? "" : ", the slowest"),
               .columns = {texts("part"), figures("ms"), shares("share")}};
-  double sum = 0;
-  for (const Part& part : kParts) {
-    plot.series.emplace_back(part.name);
-    sum += prediction.breakdown_ms.*part.ms;
-  }
-  for (const Part& part : kParts) {
-    const double ms = prediction.breakdown_ms.*part.ms;
-    table.rows.push_back({std::string(part.name), number_cell(ms), ratio_cell(ms, sum)});
+  for (const auto& [title, key] : kParts) {
+    plot.series.emplace_back(title);
+    table.rows.push_back({title, cell_of(document.at("breakdown_ms").at(key)), Cell()});
   }
   constexpr std::size_t kMostDrawn = 16;
-  for (const PredictedRank& rank : prediction.ranks) {
+  for (const Json& rank : document.at("ranks")) {
     if (plot.rows.size() < kMostDrawn) {
-      BarRow& bar = plot.rows.emplace_back(BarRow{fmt::format("rank {}", rank.rank), {}});
-      for (const Part& part : kParts) {
-        bar.values.emplace_back(rank.breakdown_ms.*part.ms);
+      BarRow& bar =
+          plot.rows.emplace_back(BarRow{fmt::format("rank {}", rank.at("rank").get<int>()), {}});
+      for (const auto& [title, key] : kParts) {
+        bar.values.emplace_back(rank.at("breakdown_ms").at(key).get<double>());
       }
     }
   }
-  return {"parts", "Where the time goes", {bars(plot), table}};
+  return {"parts", "Where the time goes", {bars(plot), with_shares(std::move(table))}};
 }
 
-Section ranks_section(const Prediction& prediction, std::size_t top) {
+Section ranks_section(const Prediction& prediction, const Json& document, std::size_t top) {
   const bool has_steps = std::ranges::any_of(
       prediction.ranks, [](const PredictedRank& rank) { return rank.recorded_step.has_value(); });
   if (prediction.ranks.size() < 2 && !has_steps) {
     return {"ranks", "Ranks", {}};
   }
-  Table table{.id = "rank-table",
-              .caption = "Ranks, ms an iteration",
-              .columns = {counts("rank"), figures("iteration")},
-              .shown_in_text = top};
-  for (const Part& part : kParts) {
-    table.columns.push_back(figures(part.name));
+  std::vector<Column> columns = {counts("rank"), figures("iteration", "iteration_ms")};
+  for (const auto& [title, key] : kParts) {
+    columns.push_back(figures(title, fmt::format("breakdown_ms/{}", key)));
   }
+  const std::size_t profiled = columns.size();
   if (has_steps) {
-    table.columns.insert(table.columns.end(),
-                         {figures("profiled step"), figures("simulated"), ratios("÷ profiled"),
-                          figures("unprofiled step"), ratios("predicted ÷ unprofiled")});
+    columns.insert(columns.end(), {figures("profiled step", "recorded_step/recorded_ms"),
+                                   figures("simulated", "recorded_step/predicted_ms"),
+                                   {"÷ profiled", CellKind::kRatio},
+                                   figures("unprofiled step", "recorded_step/unprofiled_ms"),
+                                   {"predicted ÷ unprofiled", CellKind::kRatio}});
   }
-  for (const PredictedRank& rank : prediction.ranks) {
-    std::vector<Cell> cells = {static_cast<std::uint64_t>(rank.rank),
-                               number_cell(rank.iteration_ms)};
-    for (const Part& part : kParts) {
-      cells.push_back(number_cell(rank.breakdown_ms.*part.ms));
+  Table table = table_at(document, "/ranks", "Ranks, ms an iteration", std::move(columns), top);
+  if (has_steps) {
+    for (std::vector<Cell>& row : table.rows) {
+      row[profiled + 2] = ratio_of(row[profiled + 1], row[profiled]);
+      row[profiled + 4] = ratio_of(row[1], row[profiled + 3]);
     }
-    if (const auto& step = rank.recorded_step) {
-      cells.insert(cells.end(),
-                   {number_cell(step->recorded_ms), number_cell(step->predicted_ms),
-                    ratio_cell(step->predicted_ms, step->recorded_ms), cell_of(step->unprofiled_ms),
-                    ratio_cell(rank.iteration_ms, step->unprofiled_ms.value_or(0))});
-    }
-    cells.resize(table.columns.size());
-    table.rows.push_back(std::move(cells));
   }
   return {"ranks", "Ranks", {table}};
 }
 
-Section classes_section(const Prediction& prediction) {
+Section classes_section(const Prediction& prediction, const Json& document) {
   Bars plot{"Time by class of operator, ms an iteration.", "ms", {"predicted"}, {}};
-  Table table{
-      .id = "class-table",
-      .caption = fmt::format("Operators of rank {}, by class: on the device where they have work "
-                             "there, else on the host",
-                             prediction.slowest_rank),
-      .columns = {texts("class"), counts("calls"), figures("ms"), shares("share")}};
-  double sum = 0;
-  for (const et_schema::PredictedClass& row : prediction.classes) {
-    sum += row.ms;
-  }
   for (const et_schema::PredictedClass& row : prediction.classes) {
     plot.rows.push_back({row.name, {row.ms}});
-    table.rows.push_back({row.name, row.count, number_cell(row.ms), ratio_cell(row.ms, sum)});
   }
-  return {"classes", "Time by class", {bars(plot), table}};
+  return {"classes",
+          "Time by class",
+          {bars(plot),
+           with_shares(table_at(
+               document, "/classes",
+               fmt::format("Operators of rank {}, by class: on the device where they have work "
+                           "there, else on the host",
+                           prediction.slowest_rank),
+               {texts("class", "name"),
+                counts("calls", "count"),
+                figures("ms"),
+                {"share", CellKind::kShare}}))}};
 }
 
-Section path_section(const Prediction& prediction, std::size_t top) {
-  Table table{
-      .id = "path-table",
-      .caption =
-          "Critical path, over all ranks: what the iteration waits for, from its "
-          "begin to its end",
-      .columns = {texts("what"), texts("where"), counts("times"), figures("ms"), shares("share")},
-      .shown_in_text = top};
-  for (const et_schema::PredictedPathRow& row : prediction.critical_path) {
-    table.rows.push_back({row.name, row.where, row.count, number_cell(row.ms),
-                          ratio_cell(row.ms, prediction.iteration_ms.ms)});
-  }
-  return {"path", "Critical path", {table}};
+Section path_section(const Prediction& prediction, const Json& document, std::size_t top) {
+  return {"path",
+          "Critical path",
+          {with_shares(table_at(document, "/critical_path",
+                                "Critical path, over all ranks: what the iteration waits for, from "
+                                "its begin to its end",
+                                {texts("what", "name"),
+                                 texts("where"),
+                                 counts("times", "count"),
+                                 figures("ms"),
+                                 {"share", CellKind::kShare}},
+                                top),
+                       prediction.iteration_ms.ms)}};
 }
 
 /// Instructions of one name, with every model that gave one of their times.
@@ -231,16 +234,6 @@ Section operators_section(const Prediction& prediction, std::size_t top) {
   return {"operators", "Operators", {table}};
 }
 
-Section unmodelled_section(const Prediction& prediction) {
-  Table table{.id = "unmodelled-table",
-              .caption = "Without a model: a bound stands in",
-              .columns = {texts("operator"), counts("calls"), shares("share")}};
-  for (const et_schema::PredictedUnmodelled& row : prediction.unmodelled) {
-    table.rows.push_back({row.name, row.count, number_cell(row.share)});
-  }
-  return {"unmodelled", "Without a model", {table}};
-}
-
 Facts platform_facts(const Prediction& prediction) {
   Facts facts;
   for (const auto& [name, value] : prediction.platform) {
@@ -253,25 +246,30 @@ Facts platform_facts(const Prediction& prediction) {
 
 Page prediction_page(const Prediction& prediction, const Timeline& lanes,
                      const PredictionPageOptions& options) {
+  const Json document = et_schema::json_of(prediction);
   Page page;
   page.title = fmt::format("{} on {}, predicted", prediction.benchmark, device_of(prediction));
   page.tone = prediction.unmodelled.empty() && prediction.assumptions.empty() ? Tone::kNeutral
                                                                               : Tone::kAttention;
   page.verdict = verdict_of(prediction);
-  page.figures = {
-      {{"Iteration, predicted", prediction.iteration_ms.ms, CellKind::kFigure, "ms"}, ""}};
+  page.figures = {{fact_at(document, "/iteration_ms/predicted", "Iteration, predicted",
+                           CellKind::kFigure, "ms"),
+                   ""}};
   if (const Figure recorded = recorded_ms(prediction)) {
     page.figures.push_back({{"The original's step", *recorded, CellKind::kFigure, "ms"}, ""});
   }
   page.sections = {
       {"what-if", "What-ifs", {what_if_table(prediction, options)}},
-      parts_section(prediction),
+      parts_section(prediction, document),
       {"timeline", "Timeline", {timeline(lanes)}},
-      ranks_section(prediction, options.top),
-      classes_section(prediction),
-      path_section(prediction, options.top),
+      ranks_section(prediction, document, options.top),
+      classes_section(prediction, document),
+      path_section(prediction, document, options.top),
       operators_section(prediction, options.top),
-      unmodelled_section(prediction),
+      {"unmodelled",
+       "Without a model",
+       {table_at(document, "/unmodelled", "Without a model: a bound stands in",
+                 {texts("operator", "name"), counts("calls", "count"), shares("share")})}},
       {"platform", "Where the costs come from", {platform_facts(prediction)}},
       {"assumed", "Assumed", {Notes{prediction.assumptions}}},
   };

@@ -61,9 +61,8 @@ struct ReportVerdict {
 };
 [[nodiscard]] ReportVerdict verdict_of(const et_schema::Report& report);
 
-/// Where the recorded step stands that a replay's iteration is held against: that of the steps that
-/// nothing observed, else the profiled one. Absent where none is recorded, or the replay is a part
-/// of the step.
+/// The recorded step that a replay's iteration is held against: one that nothing observed, else the
+/// profiled one. Absent where none is recorded, or where the replay is a part of the step.
 [[nodiscard]] const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(
     const et_schema::Report& report);
 

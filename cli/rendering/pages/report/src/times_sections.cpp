@@ -205,12 +205,6 @@ Section ranks_section(const ReportData& data) {
     return {"ranks", "Ranks", {}};
   }
   Intervals plot{"Iteration time by rank: median, and from the 10th to the 90th percentile.", "ms"};
-  Table table{
-      .id = "rank-table",
-      .caption = "Ranks",
-      .columns = {counts("rank"), figures("median ms"), figures("p99 ms"), percents("coverage"),
-                  counts("selected"), counts("mismatches"), counts("NaN"), counts("Inf"),
-                  counts("subnormal"), byte_counts("peak"), byte_counts("externals")}};
   constexpr std::size_t kMostDrawn = 64;
   for (const RankReport& rank : ranks) {
     const et_schema::IterationStats& stats = rank.iteration_ms;
@@ -218,16 +212,21 @@ Section ranks_section(const ReportData& data) {
       plot.rows.push_back(
           {fmt::format("rank {}", rank.rank), *stats.median, *stats.p10, *stats.p90});
     }
-    table.rows.push_back({static_cast<std::uint64_t>(rank.rank), cell_of(stats.median),
-                          cell_of(stats.p99), cell_of(rank.coverage.count), rank.coverage.selected,
-                          rank.output_mismatches, rank.values.nan, rank.values.inf,
-                          rank.values.subnormal, rank.memory.peak_bytes,
-                          rank.memory.external_bytes});
   }
   if (ranks.size() > kMostDrawn) {
     plot.caption += fmt::format(" The first {} are drawn.", kMostDrawn);
   }
-  return {"ranks", "Ranks", {intervals(plot), table}};
+  return {
+      "ranks",
+      "Ranks",
+      {intervals(plot),
+       table_at(data.json, "/ranks", "Ranks",
+                {counts("rank"), figures("median ms", "iteration_ms/median"),
+                 figures("p99 ms", "iteration_ms/p99"), percents("coverage", "coverage/count"),
+                 counts("selected", "coverage/selected"), counts("mismatches", "output_mismatches"),
+                 counts("NaN", "values/nan"), counts("Inf", "values/inf"),
+                 counts("subnormal", "values/subnormal"), byte_counts("peak", "memory/peak_bytes"),
+                 byte_counts("externals", "memory/external_bytes")})}};
 }
 
 Section gpu_section(const ReportData& data) {

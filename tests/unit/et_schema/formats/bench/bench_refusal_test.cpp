@@ -14,51 +14,48 @@
 namespace understudy::et_schema {
 namespace {
 
+using testing_errors::told;
+
 // ---- the zip
 
 TEST(BenchRefusal, NoFile) {
   EXPECT_EQ(testing_errors::error_of([&] { return read_bench("/nowhere/bench.et"); }),
-            R"(the file cannot be read
-  file:     /nowhere/bench.et
-  expected: a file that can be read
-  got:      No such file or directory)");
+            told("the file cannot be read", "file: /nowhere/bench.et",
+                 "expected: a file that can be read", "got: No such file or directory"));
 }
 
 TEST(BenchRefusal, AFolder) {
-  EXPECT_EQ(testing_errors::error_of([&] { return read_bench("/"); }), R"(the file cannot be read
-  file:     /
-  expected: a file that can be read
-  got:      Is a directory)");
+  EXPECT_EQ(testing_errors::error_of([&] { return read_bench("/"); }),
+            told("the file cannot be read", "file: /", "expected: a file that can be read",
+                 "got: Is a directory"));
 }
 
 TEST(BenchRefusal, NotAZip) {
-  EXPECT_EQ(refusal("{\"schema\": \"1.1.1\", \"nodes\": []}"), R"(not a benchmark of Understudy
-  file:     bench.et
-  expected: a zip whose first member is manifest.json
-  got:      "{"schema": "1.1." …
-  hint:     make a benchmark with `generate TRACE… -o bench.et`)");
-  EXPECT_EQ(refusal(""), R"(not a benchmark of Understudy
-  file:     bench.et
-  expected: a zip whose first member is manifest.json
-  got:      an empty file
-  hint:     make a benchmark with `generate TRACE… -o bench.et`)");
+  EXPECT_EQ(
+      refusal("{\"schema\": \"1.1.1\", \"nodes\": []}"),
+      told("not a benchmark of Understudy", "file: bench.et",
+           "expected: a zip whose first member is manifest.json", "got: \"{\"schema\": \"1.1.\" …",
+           "hint: make a benchmark with `generate TRACE… -o bench.et`"));
+  EXPECT_EQ(refusal(""),
+            told("not a benchmark of Understudy", "file: bench.et",
+                 "expected: a zip whose first member is manifest.json", "got: an empty file",
+                 "hint: make a benchmark with `generate TRACE… -o bench.et`"));
 }
 
 TEST(BenchRefusal, AZipOfSomethingElse) {
-  EXPECT_EQ(refusal(zip_bytes({{"data.pkl", "pickle"}})), R"(not a benchmark of Understudy
-  file:     bench.et
-  expected: a zip whose first member is manifest.json
-  got:      "PK??????????!???" …
-  hint:     make a benchmark with `generate TRACE… -o bench.et`)");
+  EXPECT_EQ(
+      refusal(zip_bytes({{"data.pkl", "pickle"}})),
+      told("not a benchmark of Understudy", "file: bench.et",
+           "expected: a zip whose first member is manifest.json", "got: \"PK?????????\?!?\?\?\" …",
+           "hint: make a benchmark with `generate TRACE… -o bench.et`"));
 }
 
 TEST(BenchRefusal, ATruncatedZip) {
   const std::string bytes = packed(tiny_bench());
-  EXPECT_EQ(refusal(bytes.substr(0, bytes.size() / 2)), R"(the benchmark's zip is damaged
-  file:     bench.et
-  expected: a whole zip file
-  got:      Unrecognized archive format
-  hint:     copy the file again, or make the benchmark again with `generate`)");
+  EXPECT_EQ(refusal(bytes.substr(0, bytes.size() / 2)),
+            told("the benchmark's zip is damaged", "file: bench.et", "expected: a whole zip file",
+                 "got: Unrecognized archive format",
+                 "hint: copy the file again, or make the benchmark again with `generate`"));
 }
 
 TEST(BenchRefusal, EveryTruncation) {
@@ -91,20 +88,16 @@ TEST(BenchRefusal, UnsafeNames) {
 
 TEST(BenchRefusal, ADuplicateMember) {
   EXPECT_EQ(refusal(zip_bytes({{kManifest, "{}"}, {kManifest, "{}"}})),
-            R"(the benchmark holds two members of one name
-  file:     bench.et
-  expected: each name once
-  got:      "manifest.json" twice
-  hint:     make the benchmark again with `generate`)");
+            told("the benchmark holds two members of one name", "file: bench.et",
+                 "expected: each name once", "got: \"manifest.json\" twice",
+                 "hint: make the benchmark again with `generate`"));
 }
 
 TEST(BenchRefusal, AMissingProgram) {
   EXPECT_EQ(refused_manifest("programs/0.jsonl", "programs/7.jsonl"),
-            R"(the benchmark lacks a member
-  file:     bench.et
-  expected: a member "programs/7.jsonl" in the zip
-  got:      none
-  hint:     make the benchmark again with `generate`)");
+            told("the benchmark lacks a member", "file: bench.et",
+                 "expected: a member \"programs/7.jsonl\" in the zip", "got: none",
+                 "hint: make the benchmark again with `generate`"));
 }
 
 TEST(BenchRefusal, Bombs) {
@@ -112,39 +105,33 @@ TEST(BenchRefusal, Bombs) {
   limits.max_file_bytes = 1000;
   const std::string zeros(2000, '0');
   const std::string bytes = zip_bytes({{kManifest, "{}"}, {"blob", zeros}});
-  EXPECT_EQ(refusal(bytes, limits), R"(the benchmark unpacks to more than is allowed
-  file:     bench.et
-  expected: at most 1000 bytes in one member
-  got:      more in "blob"
-  hint:     do not use this file unless you trust where it is from)");
+  EXPECT_EQ(refusal(bytes, limits),
+            told("the benchmark unpacks to more than is allowed", "file: bench.et",
+                 "expected: at most 1000 bytes in one member", "got: more in \"blob\"",
+                 "hint: do not use this file unless you trust where it is from"));
   limits.max_file_bytes = 10000;
   limits.max_total_bytes = 1500;
-  EXPECT_EQ(refusal(bytes, limits), R"(the benchmark unpacks to more than is allowed
-  file:     bench.et
-  expected: at most 1500 bytes in all
-  got:      more
-  hint:     do not use this file unless you trust where it is from)");
+  EXPECT_EQ(refusal(bytes, limits),
+            told("the benchmark unpacks to more than is allowed", "file: bench.et",
+                 "expected: at most 1500 bytes in all", "got: more",
+                 "hint: do not use this file unless you trust where it is from"));
 }
 
 TEST(BenchRefusal, ABombByItsRatio) {
   const std::string bytes =
       zip_bytes({{kManifest, "{}"}, {"blob", std::string(std::size_t{65} << 20U, '0')}});
-  EXPECT_EQ(refusal(bytes), R"(the benchmark unpacks to more than is allowed
-  file:     bench.et
-  expected: at most 200 times the packed 297757 bytes
-  got:      more
-  hint:     do not use this file unless you trust where it is from)");
+  EXPECT_EQ(refusal(bytes), told("the benchmark unpacks to more than is allowed", "file: bench.et",
+                                 "expected: at most 200 times the packed 297757 bytes", "got: more",
+                                 "hint: do not use this file unless you trust where it is from"));
 }
 
 TEST(BenchRefusal, ManyRanksOfOneLargeProgram) {
   ReadLimits limits;
   limits.max_total_bytes = 20000;
   EXPECT_EQ(refusal(packed(equal_ranks_bench(4, 20)), limits),
-            R"(the benchmark unpacks to more than is allowed
-  file:     bench.et
-  expected: programs of at most 20000 bytes over all ranks
-  got:      more
-  hint:     do not use this file unless you trust where it is from)");
+            told("the benchmark unpacks to more than is allowed", "file: bench.et",
+                 "expected: programs of at most 20000 bytes over all ranks", "got: more",
+                 "hint: do not use this file unless you trust where it is from"));
 }
 
 // ---- the manifest
@@ -181,12 +168,12 @@ TEST(BenchRefusal, ANewerVersion) {
                                   text = replaced(text, "\"version\":2", "\"version\":4");
                                   return replaced(text, "0.1.0", "2.0.0");
                                 })),
-            R"(the benchmark is of a newer format than this program reads
-  file:     bench.et/manifest.json
-  field:    version
-  expected: version 3 or older, which Understudy 0.1.0 reads
-  got:      version 4, written by Understudy 2.0.0
-  hint:     use that version of Understudy or a newer one, or make the benchmark again with this one)");
+            told("the benchmark is of a newer format than this program reads",
+                 "file: bench.et/manifest.json", "field: version",
+                 "expected: version 3 or older, which Understudy 0.1.0 reads",
+                 "got: version 4, written by Understudy 2.0.0",
+                 "hint: use that version of Understudy or a newer one, or make the benchmark again "
+                 "with this one"));
   EXPECT_EQ(refused_manifest("\"version\":2", "\"version\":0"),
             unreadable("version", "1 or more", "0"));
   EXPECT_EQ(refused_manifest("\"version\":2", "\"version\":\"1\""),
@@ -255,14 +242,11 @@ TEST(BenchRefusal, WritingAProgramThatDoesNotHoldTogether) {
   Bench bench = tiny_bench();
   bench.programs[0].slots[0].storage = 9;
   const std::string path = "refused.et";
-  EXPECT_EQ(testing_errors::error_of([&] { return write_bench(bench, path); }),
-            R"(the program of a rank does not hold together
-  file:     refused.et
-  rank:     0
-  field:    slot 0, storage
-  expected: a number below 2, the number of storages
-  got:      9
-  hint:     a bug of the generator: report it, with the trace that brings it about)");
+  EXPECT_EQ(
+      testing_errors::error_of([&] { return write_bench(bench, path); }),
+      told("the program of a rank does not hold together", "file: refused.et", "rank: 0",
+           "field: slot 0, storage", "expected: a number below 2, the number of storages", "got: 9",
+           "hint: a bug of the generator: report it, with the trace that brings it about"));
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
@@ -287,21 +271,17 @@ TEST(BenchRefusal, WritingANameThatIsNotUtf8) {
   Bench bench = tiny_bench();
   bench.programs[0].instructions[0].name = "aten::\xff";
   EXPECT_EQ(testing_errors::error_of([&] { return write_bench(bench, "refused.et"); }),
-            R"(the benchmark cannot be written
-  file:     refused.et/programs/0.jsonl
-  expected: names and texts in UTF-8
-  got:      other bytes
-  hint:     rename the trace, or the operators and annotations in it)");
+            told("the benchmark cannot be written", "file: refused.et/programs/0.jsonl",
+                 "expected: names and texts in UTF-8", "got: other bytes",
+                 "hint: rename the trace, or the operators and annotations in it"));
 }
 
 TEST(BenchRefusal, WritingWhereNothingCanBeWritten) {
   EXPECT_EQ(testing_errors::error_of(
                 ErrorKind::kFailed, [&] { return write_bench(tiny_bench(), "/nowhere/bench.et"); }),
-            R"(the file cannot be written
-  file:     /nowhere/bench.et
-  expected: a place that can be written, with enough room
-  got:      No such file or directory
-  hint:     choose another place for the output)");
+            told("the file cannot be written", "file: /nowhere/bench.et",
+                 "expected: a place that can be written, with enough room",
+                 "got: No such file or directory", "hint: choose another place for the output"));
 }
 
 }  // namespace

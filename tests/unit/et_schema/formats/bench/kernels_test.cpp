@@ -18,6 +18,8 @@
 namespace understudy::et_schema {
 namespace {
 
+using testing_errors::told;
+
 constexpr const char* kKey = "eb0eb541e3b41d95";
 
 std::string cubin_of(int architecture) {
@@ -89,11 +91,9 @@ TEST(Cubin, WithOtherBytesIsReadOrRefused) {
 
 TEST(Cubin, OfAnotherKindIsRefused) {
   EXPECT_EQ(testing_errors::error_of([] { return read_cubin("PK", "x.cubin"); }),
-            R"(this is no machine code of a kernel
-  file:     x.cubin
-  expected: a 64-bit ELF file for CUDA
-  got:      another file
-  hint:     compile the kernels again)");
+            told("this is no machine code of a kernel", "file: x.cubin",
+                 "expected: a 64-bit ELF file for CUDA", "got: another file",
+                 "hint: compile the kernels again"));
 }
 
 TEST(Kernels, AreReadAndSortedByArchitecture) {
@@ -107,20 +107,16 @@ TEST(Kernels, AreReadAndSortedByArchitecture) {
 
 TEST(Kernels, WhoseSignatureTheCubinContradictsAreRefused) {
   EXPECT_EQ(refusal_of(list_json(build_json(90), R"("*fp32","*fp32","i64","fp32")")),
-            "the compiled kernels cannot be read\n"
-            "  file:     kernels.json\n"
-            "  field:    kernels[0].builds[0].cubin\n"
-            "  expected: parameters as the signature packs them: 6 of bytes 8 at 0, 8 at 8, 8 at "
-            "16, 4 at 24, 8 at 32, 8 at 40\n"
-            "  got:      6 of bytes 8 at 0, 8 at 8, 4 at 16, 4 at 20, 8 at 24, 8 at 32\n"
-            "  hint:     make the benchmark again with `generate --kernels`");
+            told("the compiled kernels cannot be read", "file: kernels.json",
+                 "field: kernels[0].builds[0].cubin",
+                 "expected: parameters as the signature packs them: 6 of bytes 8 at 0, 8 at 8, 8 "
+                 "at 16, 4 at 24, 8 at 32, 8 at 40",
+                 "got: 6 of bytes 8 at 0, 8 at 8, 4 at 16, 4 at 20, 8 at 24, 8 at 32",
+                 "hint: make the benchmark again with `generate --kernels`"));
   EXPECT_EQ(refusal_of(list_json(build_json(90), R"("*fp32","nvTmaDesc")")),
-            "the compiled kernels cannot be read\n"
-            "  file:     kernels.json\n"
-            "  field:    kernels[0].parameters\n"
-            "  expected: types of pointers and numbers\n"
-            "  got:      nvTmaDesc\n"
-            "  hint:     make the benchmark again with `generate --kernels`");
+            told("the compiled kernels cannot be read", "file: kernels.json",
+                 "field: kernels[0].parameters", "expected: types of pointers and numbers",
+                 "got: nvTmaDesc", "hint: make the benchmark again with `generate --kernels`"));
 }
 
 TEST(Kernels, WithoutTheirCodeAreRefused) {
@@ -191,12 +187,9 @@ TEST(Kernels, OfProcessorsAreInABenchmark) {
 
 TEST(Kernels, OfProcessorsThatAreNoLibraryAreRefused) {
   EXPECT_EQ(refusal_of(library_json("a/text")),
-            "the compiled kernels cannot be read\n"
-            "  file:     kernels.json\n"
-            "  field:    kernels[0].libraries[0].library\n"
-            "  expected: an ELF file\n"
-            "  got:      another file\n"
-            "  hint:     make the benchmark again with `generate --kernels`");
+            told("the compiled kernels cannot be read", "file: kernels.json",
+                 "field: kernels[0].libraries[0].library", "expected: an ELF file",
+                 "got: another file", "hint: make the benchmark again with `generate --kernels`"));
 }
 
 TEST(KernelLaunch, IsReadFromItsTextAlone) {

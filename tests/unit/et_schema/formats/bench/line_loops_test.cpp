@@ -36,7 +36,7 @@ TEST(LineLoops, NumbersThatGrowEvenlyAreWrittenOnce) {
 }
 
 TEST(LineLoops, NothingElseIsFolded) {
-  // Numbers that do not grow evenly, fractions, and digits of words.
+  // Loops hold no numbers that grow unevenly, no fractions, and no digits of words.
   const std::string uneven = "{\"a\":1}\n{\"a\":2}\n{\"a\":4}\n{\"a\":9}\n{\"a\":10}\n{\"a\":1}\n";
   EXPECT_EQ(unfold(fold_lines(uneven)), uneven);
   const std::string fractions = "{\"a\":0.1}\n{\"a\":0.2}\n{\"a\":0.3}\n";

@@ -11,9 +11,12 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/zip.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
+
+using testing_errors::told;
 
 constexpr const char* kPublicText =
     "understudy-ed25519-public:4cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29\n";
@@ -40,12 +43,12 @@ std::string signer_refusal(const std::map<std::string, std::string>& members) {
   return refusal_by([&] { (void)find_signer(zipped(members), "bench.et"); });
 }
 
-constexpr const char* kChanged = R"(the signature does not fit the benchmark
-  file:     bench.et
-  field:    signature.json
-  expected: a signature of key 4cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29 over all members
-  got:      a member or the signature was changed since
-  hint:     do not use this file; ask its author for it again)";
+const std::string kChanged =
+    told("the signature does not fit the benchmark", "file: bench.et", "field: signature.json",
+         "expected: a signature of key "
+         "4cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29 over all members",
+         "got: a member or the signature was changed since",
+         "hint: do not use this file; ask its author for it again");
 
 /// RFC 8032, 7.1, test 1.
 TEST(Keys, AreThoseOfTheStandard) {
@@ -67,17 +70,15 @@ TEST(Keys, OfTheOtherKindOrNoneAreRefusedWithoutShowingASecret) {
   const auto secret = [](const std::string& text) {
     return refusal_by([&] { (void)parse_secret_key(text, "k"); });
   };
-  EXPECT_EQ(secret(kPublicText), R"(not a secret key
-  file:     k
-  expected: understudy-ed25519-secret: and 64 hexadecimal digits
-  got:      a public key
-  hint:     generate --new-key FILE makes one)");
-  EXPECT_EQ(refusal_by([&] { (void)parse_public_key(to_text(key_of(1)), "k"); }),
-            R"(not a public key
-  file:     k
-  expected: understudy-ed25519-public: and 64 hexadecimal digits
-  got:      a secret key
-  hint:     it lies beside the secret key that was made with it, as FILE.pub)");
+  EXPECT_EQ(secret(kPublicText),
+            told("not a secret key", "file: k",
+                 "expected: understudy-ed25519-secret: and 64 hexadecimal digits",
+                 "got: a public key", "hint: generate --new-key FILE makes one"));
+  EXPECT_EQ(
+      refusal_by([&] { (void)parse_public_key(to_text(key_of(1)), "k"); }),
+      told("not a public key", "file: k",
+           "expected: understudy-ed25519-public: and 64 hexadecimal digits", "got: a secret key",
+           "hint: it lies beside the secret key that was made with it, as FILE.pub"));
   for (const std::string& text :
        {std::string(), std::string("x"), std::string("understudy-ed25519-secret:"),
         std::string("understudy-ed25519-secret:zz"), to_text(key_of(1)) + "0",
@@ -132,17 +133,14 @@ TEST(Signature, OfAnotherTextIsRefused) {
     changed[kSignatureName] = replaced(text, from, to);
     return signer_refusal(changed);
   };
-  EXPECT_EQ(with("Ed25519", "RSA"), R"(the signature cannot be read
-  file:     bench.et/signature.json
-  field:    algorithm
-  expected: Ed25519
-  got:      "RSA"
-  hint:     ask for the file again)");
-  EXPECT_EQ(with("}", R"(,"note":"x"})"), R"(the signature cannot be read
-  file:     bench.et/signature.json
-  expected: format, version, algorithm, public_key and signature, and nothing else
-  got:      an object
-  hint:     ask for the file again)");
+  EXPECT_EQ(
+      with("Ed25519", "RSA"),
+      told("the signature cannot be read", "file: bench.et/signature.json", "field: algorithm",
+           "expected: Ed25519", "got: \"RSA\"", "hint: ask for the file again"));
+  EXPECT_EQ(with("}", R"(,"note":"x"})"),
+            told("the signature cannot be read", "file: bench.et/signature.json",
+                 "expected: format, version, algorithm, public_key and signature, and nothing else",
+                 "got: an object", "hint: ask for the file again"));
   // Whatever is changed in it, nobody is named who did not sign.
   for (std::size_t place = 0; place < text.size() - 1; ++place) {
     auto changed = members;
@@ -156,19 +154,18 @@ TEST(Signature, IsRequired) {
   const auto required = [](const std::string& of, int number) {
     return refusal_by([&] { require_signature(of, "bench.et", key_of(number).public_key()); });
   };
-  EXPECT_EQ(required(bytes, 1), R"(the benchmark is not signed
-  file:     bench.et
-  field:    signature.json
-  expected: a signature of key 4cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29
-  got:      none
-  hint:     its author signs it with generate BENCH --sign KEY -o SIGNED)");
+  EXPECT_EQ(
+      required(bytes, 1),
+      told("the benchmark is not signed", "file: bench.et", "field: signature.json",
+           "expected: a signature of key "
+           "4cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29",
+           "got: none", "hint: its author signs it with generate BENCH --sign KEY -o SIGNED"));
   EXPECT_EQ(required(sign_bench(bytes, "bench.et", key_of(2)), 1),
-            R"(somebody else signed the benchmark
-  file:     bench.et
-  field:    signature.json
-  expected: a signature of key 4cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29
-  got:      one of key 7422b9887598068e32c4448a949adb290d0f4e35b9e01b0ee5f1a1e600fe2674
-  hint:     ask for its author's public key another way than with the file)");
+            told("somebody else signed the benchmark", "file: bench.et", "field: signature.json",
+                 "expected: a signature of key "
+                 "4cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29",
+                 "got: one of key 7422b9887598068e32c4448a949adb290d0f4e35b9e01b0ee5f1a1e600fe2674",
+                 "hint: ask for its author's public key another way than with the file"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(ChakraCheck, Edges) {
                    "is not there"}));
   EXPECT_EQ(check({{cpu(2, {2})}}),
             Lines{"self_dependency: rank 0 node 2 node needs itself by a data dependency"});
-  // Through both kinds of dependency, and a node that waits behind the circle.
+  // The circle leads through both kinds of dependency, and node 5 waits behind it.
   EXPECT_EQ(check({{cpu(1), cpu(2, {1, 4}), cpu(3, {}, {2}), cpu(4, {3}), cpu(5, {4})}}),
             Lines{"cycle: rank 0 node 2 node needs itself through node 4: a circle of 3 nodes, and "
                   "4 are never released"});
@@ -156,7 +156,7 @@ TEST(ChakraCheck, CollectivesOfAllRanks) {
   EXPECT_EQ(check({{collective(2, 0, 8), collective(3, 6, 8)},
                    {collective(7, 6, 4), collective(6, 0, 8)}}),
             Lines{});
-  // Of a group with a member that is not given nothing is known.
+  // Nothing is known of a group with a member that is not given.
   const NodeText list = groups(R"([{"pg_name": "1", "ranks": [0, 5]}])");
   EXPECT_EQ(check({{list, in_group(collective(2, 0, 8), "1")}}), Lines{});
 }

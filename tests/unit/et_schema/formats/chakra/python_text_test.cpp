@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "reader_texts.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
 
+using testing_errors::told;
 using testing_texts::error_of;
 
 std::string json_of(std::string_view python) {
@@ -35,29 +37,22 @@ TEST(PythonText, Texts) {
 
 TEST(PythonText, Refusals) {
   EXPECT_EQ(refusal_of("[1, abc]"),
-            "a list in the form of Python's text is damaged\n"
-            "  expected: a number, True, False or None\n"
-            "  got:      \"abc]\" at character 4");
-  EXPECT_EQ(refusal_of("['ab"),
-            "a list in the form of Python's text is damaged\n"
-            "  expected: the end of a text\n"
-            "  got:      its end at character 4");
+            told("a list in the form of Python's text is damaged",
+                 "expected: a number, True, False or None", "got: \"abc]\" at character 4"));
+  EXPECT_EQ(refusal_of("['ab"), told("a list in the form of Python's text is damaged",
+                                     "expected: the end of a text", "got: its end at character 4"));
   EXPECT_EQ(refusal_of(R"(['\q'])"),
-            "a list in the form of Python's text is damaged\n"
-            "  expected: an escape as Python writes them\n"
-            "  got:      \"q']\" at character 3");
+            told("a list in the form of Python's text is damaged",
+                 "expected: an escape as Python writes them", "got: \"q']\" at character 3"));
   EXPECT_EQ(refusal_of(R"('\ud800')"),
-            "a list in the form of Python's text is damaged\n"
-            "  expected: 4 hexadecimal digits of a character\n"
-            "  got:      \"d800'\" at character 3");
-  EXPECT_EQ(refusal_of("{1: 2}"),
-            "a list in the form of Python's text is damaged\n"
-            "  expected: brackets, commas, texts and numbers\n"
-            "  got:      \"{1: 2}\" at character 0");
+            told("a list in the form of Python's text is damaged",
+                 "expected: 4 hexadecimal digits of a character", "got: \"d800'\" at character 3"));
+  EXPECT_EQ(refusal_of("{1: 2}"), told("a list in the form of Python's text is damaged",
+                                       "expected: brackets, commas, texts and numbers",
+                                       "got: \"{1: 2}\" at character 0"));
   EXPECT_EQ(refusal_of(std::string(65, '[')),
-            "a list in the form of Python's text is damaged\n"
-            "  expected: at most 64 brackets inside each other\n"
-            "  got:      \"[\" at character 64");
+            told("a list in the form of Python's text is damaged",
+                 "expected: at most 64 brackets inside each other", "got: \"[\" at character 64"));
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 
 #include "et_schema/pytorch_et/trace_files.h"
 #include "reader_texts.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
 
+using testing_errors::told;
 using testing_texts::error_of;
 
 Profile profile_of(const std::string& json) {
@@ -319,51 +321,30 @@ TEST(Kineto, ProfilesOfTheSamples) {
 
 TEST(KinetoRefusal, WholeMessages) {
   EXPECT_EQ(profile_error(testing_texts::trace(testing_texts::roots())),
-            "not a Kineto trace: this is an execution trace\n"
-            "  file:     k.json\n"
-            "  field:    nodes\n"
-            "  expected: a list of traceEvents\n"
-            "  got:      a PyTorch execution trace\n"
-            "  hint:     give the profile of the same run");
-  EXPECT_EQ(profile_error("{}"),
-            "not a Kineto trace\n"
-            "  file:     k.json\n"
-            "  field:    traceEvents\n"
-            "  expected: a list of events\n"
-            "  got:      nothing\n"
-            "  hint:     give the chrome trace that torch.profiler.profile wrote");
+            told("not a Kineto trace: this is an execution trace", "file: k.json", "field: nodes",
+                 "expected: a list of traceEvents", "got: a PyTorch execution trace",
+                 "hint: give the profile of the same run"));
+  EXPECT_EQ(
+      profile_error("{}"),
+      told("not a Kineto trace", "file: k.json", "field: traceEvents", "expected: a list of events",
+           "got: nothing", "hint: give the chrome trace that torch.profiler.profile wrote"));
   EXPECT_EQ(profile_error(file_of("")),
-            "a profile without events\n"
-            "  file:     k.json\n"
-            "  field:    traceEvents\n"
-            "  expected: at least one event with a duration\n"
-            "  got:      none\n"
-            "  hint:     profile again, with the step inside of the profiler's active window");
+            told("a profile without events", "file: k.json", "field: traceEvents",
+                 "expected: at least one event with a duration", "got: none",
+                 "hint: profile again, with the step inside of the profiler's active window"));
   EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": "now"})")),
-            "an event's time cannot be read\n"
-            "  file:     k.json\n"
-            "  field:    ts\n"
-            "  expected: microseconds\n"
-            "  got:      \"now\"");
+            told("an event's time cannot be read", "file: k.json", "field: ts",
+                 "expected: microseconds", "got: \"now\""));
   EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9223372036854775807})")),
-            "an event's time overflows\n"
-            "  file:     k.json\n"
-            "  field:    ts\n"
-            "  expected: nanoseconds below 2^63\n"
-            "  got:      9223372036854775807");
+            told("an event's time overflows", "file: k.json", "field: ts",
+                 "expected: nanoseconds below 2^63", "got: 9223372036854775807"));
   EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9000000000000000})",
                                   R"(, "baseTimeNanoseconds": 9000000000000000000)")),
-            "an event's time overflows\n"
-            "  file:     k.json\n"
-            "  field:    ts\n"
-            "  expected: nanoseconds below 2^63 with the base time\n"
-            "  got:      base time 9000000000000000000");
-  EXPECT_EQ(profile_error(file_of("5")),
-            "an event is no object\n"
-            "  file:     k.json\n"
-            "  field:    traceEvents\n"
-            "  expected: {\n"
-            "  got:      5]}");
+            told("an event's time overflows", "file: k.json", "field: ts",
+                 "expected: nanoseconds below 2^63 with the base time",
+                 "got: base time 9000000000000000000"));
+  EXPECT_EQ(profile_error(file_of("5")), told("an event is no object", "file: k.json",
+                                              "field: traceEvents", "expected: {", "got: 5]}"));
 }
 
 }  // namespace

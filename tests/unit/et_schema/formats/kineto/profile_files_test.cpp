@@ -9,10 +9,13 @@
 #include <map>
 
 #include "et_schema/support/error.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::et_schema {
 namespace {
+
+using testing_errors::told;
 
 namespace fs = std::filesystem;
 
@@ -87,20 +90,18 @@ TEST_F(ProfileFiles, WhatMustBeRefused) {
   const std::string a = write("worker0.json", kineto(0));
   const std::string b = write("worker1.json", kineto(0));
   const std::string c = write("worker2.json", kineto(7, 8));
+  EXPECT_EQ(ranks({a}, 2), told("the profiles are not one for each rank", "file: worker0.json",
+                                "field: --profile", "expected: 2 profiles, one for each trace",
+                                "got: 1", "hint: give the profiles of all ranks, or --no-profile"));
   EXPECT_EQ(
-      ranks({a}, 2),
-      "the profiles are not one for each rank\n  file:     worker0.json\n  field:    --profile\n"
-      "  expected: 2 profiles, one for each trace\n  got:      1\n"
-      "  hint:     give the profiles of all ranks, or --no-profile");
-  EXPECT_EQ(ranks({a, b}, 2),
-            "two profiles of one rank\n  file:     worker1.json\n  rank:     0\n"
-            "  field:    --profile\n  expected: one profile for each of ranks 0 to 1\n"
-            "  got:      this file and worker0.json\n"
-            "  hint:     give the profiles of the same job as the traces");
+      ranks({a, b}, 2),
+      told("two profiles of one rank", "file: worker1.json", "rank: 0", "field: --profile",
+           "expected: one profile for each of ranks 0 to 1", "got: this file and worker0.json",
+           "hint: give the profiles of the same job as the traces"));
   EXPECT_EQ(ranks({a, c}, 2),
-            "a profile of a rank without a trace\n  file:     worker2.json\n  rank:     7\n"
-            "  field:    --profile\n  expected: one profile for each of ranks 0 to 1\n"
-            "  got:      rank 7\n  hint:     give the profiles of the same job as the traces");
+            told("a profile of a rank without a trace", "file: worker2.json", "rank: 7",
+                 "field: --profile", "expected: one profile for each of ranks 0 to 1",
+                 "got: rank 7", "hint: give the profiles of the same job as the traces"));
 }
 
 TEST_F(ProfileFiles, ACaptureListsItsProfiles) {

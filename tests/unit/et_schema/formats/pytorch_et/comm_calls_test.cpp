@@ -325,7 +325,7 @@ TEST(Comms, TheFirstFunctionalNamespaceNamesItsOperatorToo) {
   EXPECT_EQ(call.pg_name, "") << "a tag is no group";
 }
 
-/// What a reduction's operator is below a label, for a tensor of this element type.
+/// A reduce_scatter of tensors of this element type, recorded below a label.
 CommCall reduction_below(const std::string& label, const std::string& type) {
   std::vector<std::string> nodes = roots();
   nodes.push_back(node({.id = 3, .parent = 2, .name = label}));
@@ -511,7 +511,7 @@ TEST(Comms, UnknownNamesAreNoCalls) {
   }
 }
 
-/// A call as torchcomms records it: of its tensors the sizes are given as splits.
+/// A call as torchcomms records it, which gives its tensors' sizes as splits.
 CommCall of_torchcomms(const std::string& name, const std::string& inputs,
                        const std::string& outputs) {
   const std::string tensor = R"([5,6,0,4,4,"cuda:0"])";

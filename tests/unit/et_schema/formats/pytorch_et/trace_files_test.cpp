@@ -5,9 +5,12 @@
 #include <filesystem>
 
 #include "reader_texts.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
+
+using testing_errors::told;
 
 namespace fs = std::filesystem;
 using namespace testing_texts;  // NOLINT(google-build-using-namespace)
@@ -93,10 +96,8 @@ TEST(TraceFiles, OneFileAloneIsRankZero) {
 
 TEST(TraceFilesRefusal, NoSuchFile) {
   EXPECT_EQ(read_error({"/no/such.json"}),
-            "a file that cannot be read\n"
-            "  file:     /no/such.json\n"
-            "  expected: a file or folder that can be read\n"
-            "  got:      no such file or folder");
+            told("a file that cannot be read", "file: /no/such.json",
+                 "expected: a file or folder that can be read", "got: no such file or folder"));
 }
 
 /// The refusal of an input in which there is `got` instead.
@@ -240,11 +241,9 @@ TEST(TraceFiles, GzipsOneAfterTheOther) {
 TEST(TraceFilesRefusal, MemberNamesThatLeadOut) {
   for (const char* name : {"../rank-0.json", "/etc/rank-0.json", "a/../../b.json", ".."}) {
     EXPECT_EQ(unpack_error(pack(ArchiveKind::kZip, {{name, small_trace()}})),
-              std::string("an archive member with an unsafe name\n"
-                          "  file:     a.zip\n"
-                          "  field:    member name\n"
-                          "  expected: a relative name without \"..\"\n"
-                          "  got:      ") +
+              std::string(told("an archive member with an unsafe name", "file: a.zip",
+                               "field: member name", "expected: a relative name without \"..\"",
+                               "got: ")) +
                   name +
                   "\n  hint:     do not use this archive unless you know where it comes from");
   }
@@ -256,11 +255,8 @@ TEST(TraceFilesRefusal, Bombs) {
   const std::string rest =
       "\n  hint:     unpack it yourself if you trust it, and give the plain files";
   const std::string ratio = unpack_error(pack(ArchiveKind::kGzip, {{"a", big}}));
-  EXPECT_TRUE(
-      ratio.starts_with("an input that unpacks to too much\n"
-                        "  file:     a.zip\n"
-                        "  expected: at most 200 times its packed size\n"
-                        "  got:      "))
+  EXPECT_TRUE(ratio.starts_with(told("an input that unpacks to too much", "file: a.zip",
+                                     "expected: at most 200 times its packed size", "got: ")))
       << ratio;
   const std::string small = "{" + std::string(1000, ' ');
   EXPECT_EQ(unpack_error(pack(ArchiveKind::kZip, {{"a.json", small}}), {.max_file_bytes = 1000}),
@@ -282,11 +278,8 @@ TEST(TraceFilesRefusal, BracketsAreRefusedByTheirStart) {
   // The limit on unpacked bytes would be the next to speak: only the start is looked at.
   const std::string brackets = pack(ArchiveKind::kGzip, {{"a", std::string(1 << 22, '[')}});
   EXPECT_EQ(unpack_error(brackets, {.max_file_bytes = 1000}),
-            "brackets nested too deep\n"
-            "  file:     a.zip\n"
-            "  field:    nodes\n"
-            "  expected: at most 64 brackets inside each other\n"
-            "  got:      more");
+            told("brackets nested too deep", "file: a.zip", "field: nodes",
+                 "expected: at most 64 brackets inside each other", "got: more"));
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "reader_texts.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
 
+using testing_errors::told;
 using namespace testing_texts;  // NOLINT(google-build-using-namespace)
 
 std::string with_input(const std::string& value, const std::string& shape,
@@ -20,89 +22,63 @@ std::string with_input(const std::string& value, const std::string& shape,
 
 TEST(TraceRefusal, EmptyFile) {
   EXPECT_EQ(parse_error(" \n"),
-            "an empty file\n"
-            "  file:     t.json\n"
-            "  field:    the start of the file\n"
-            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-            "  got:      nothing\n"
-            "  hint:     capture again, or look whether the copy was complete");
+            told("an empty file", "file: t.json", "field: the start of the file",
+                 "expected: a JSON object with \"schema\" and \"nodes\"", "got: nothing",
+                 "hint: capture again, or look whether the copy was complete"));
 }
 
 TEST(TraceRefusal, NotJson) {
   EXPECT_EQ(parse_error("rank 0 started"),
-            "not JSON\n"
-            "  file:     t.json\n"
-            "  field:    the start of the file\n"
-            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-            "  got:      rank 0 started\n"
-            "  hint:     give the file that torch.profiler.ExecutionTraceObserver wrote, or a "
-            "Kineto profile");
-  EXPECT_EQ(parse_error("{nodes: 1}"),
-            "not JSON\n"
-            "  file:     t.json\n"
-            "  field:    the top level\n"
-            "  expected: a quoted key\n"
-            "  got:      nodes: 1}");
-  EXPECT_EQ(parse_error("{\"nodes\" [1]}"),
-            "not JSON\n"
-            "  file:     t.json\n"
-            "  field:    the top level\n"
-            "  expected: \":\" after \"nodes\"\n"
-            "  got:      [1]}");
+            told("not JSON", "file: t.json", "field: the start of the file",
+                 "expected: a JSON object with \"schema\" and \"nodes\"", "got: rank 0 started",
+                 "hint: give the file that torch.profiler.ExecutionTraceObserver wrote, or a "
+                 "Kineto profile"));
+  EXPECT_EQ(parse_error("{nodes: 1}"), told("not JSON", "file: t.json", "field: the top level",
+                                            "expected: a quoted key", "got: nodes: 1}"));
+  EXPECT_EQ(parse_error("{\"nodes\" [1]}"), told("not JSON", "file: t.json", "field: the top level",
+                                                 "expected: \":\" after \"nodes\"", "got: [1]}"));
 }
 
 TEST(TraceRefusal, ListOrBinary) {
   EXPECT_EQ(parse_error("[1, 2]"),
-            "not a PyTorch execution trace\n"
-            "  file:     t.json\n"
-            "  field:    the start of the file\n"
-            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-            "  got:      [1, 2]\n"
-            "  hint:     give the file that torch.profiler.ExecutionTraceObserver wrote, or a "
-            "Kineto profile");
+            told("not a PyTorch execution trace", "file: t.json", "field: the start of the file",
+                 "expected: a JSON object with \"schema\" and \"nodes\"", "got: [1, 2]",
+                 "hint: give the file that torch.profiler.ExecutionTraceObserver wrote, or a "
+                 "Kineto profile"));
   EXPECT_EQ(parse_error(std::string("\x7f"
                                     "ELF\x02\x01\0",
                                     7)),
-            "not JSON\n"
-            "  file:     t.json\n"
-            "  field:    the start of the file\n"
-            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-            "  got:      binary data\n"
-            "  hint:     give a PyTorch execution trace, plain or gzipped");
+            told("not JSON", "file: t.json", "field: the start of the file",
+                 "expected: a JSON object with \"schema\" and \"nodes\"", "got: binary data",
+                 "hint: give a PyTorch execution trace, plain or gzipped"));
 }
 
 TEST(TraceRefusal, ChakraProtobuf) {
   EXPECT_EQ(parse_error(std::string("\x5e\x12\x10\x0a\x06schema\xea\x01\x05"
                                     "1.0.1",
                                     18)),
-            "not a PyTorch execution trace: this is a Chakra protobuf trace\n"
-            "  file:     t.json\n"
-            "  field:    the start of the file\n"
-            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-            "  got:      a Chakra protobuf\n"
-            "  hint:     give the PyTorch execution trace (JSON) that it was converted from");
+            told("not a PyTorch execution trace: this is a Chakra protobuf trace", "file: t.json",
+                 "field: the start of the file",
+                 "expected: a JSON object with \"schema\" and \"nodes\"", "got: a Chakra protobuf",
+                 "hint: give the PyTorch execution trace (JSON) that it was converted from"));
 }
 
 TEST(TraceRefusal, KinetoFile) {
-  EXPECT_EQ(
-      parse_error(R"({"schemaVersion": 1, "traceEvents": []})"),
-      "not a PyTorch execution trace: this is a Kineto trace\n"
-      "  file:     t.json\n"
-      "  field:    schemaVersion\n"
-      "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-      "  got:      a Kineto (chrome) trace\n"
-      "  hint:     give the execution trace of the same run; inspect --device-time shows what "
-      "a profile holds by itself");
+  EXPECT_EQ(parse_error(R"({"schemaVersion": 1, "traceEvents": []})"),
+            told("not a PyTorch execution trace: this is a Kineto trace", "file: t.json",
+                 "field: schemaVersion", "expected: a JSON object with \"schema\" and \"nodes\"",
+                 "got: a Kineto (chrome) trace",
+                 "hint: give the execution trace of the same run; inspect --device-time shows what "
+                 "a profile holds by itself"));
 }
 
 TEST(TraceRefusal, AResultOfOurOwn) {
-  EXPECT_EQ(parse_error(R"({"format": "understudy-report", "version": 3, "ranks": []})"),
-            "not a PyTorch execution trace: this is a result of Understudy's own\n"
-            "  file:     t.json\n"
-            "  field:    format\n"
-            "  expected: a JSON object with \"schema\" and \"nodes\"\n"
-            "  got:      \"understudy-report\"\n"
-            "  hint:     give the benchmark, or the traces, that it was made from");
+  EXPECT_EQ(
+      parse_error(R"({"format": "understudy-report", "version": 3, "ranks": []})"),
+      told("not a PyTorch execution trace: this is a result of Understudy's own", "file: t.json",
+           "field: format", "expected: a JSON object with \"schema\" and \"nodes\"",
+           "got: \"understudy-report\"",
+           "hint: give the benchmark, or the traces, that it was made from"));
 }
 
 TEST(TraceRefusal, UnknownSchema) {
@@ -110,11 +86,8 @@ TEST(TraceRefusal, UnknownSchema) {
       "\n  hint:     this version of Understudy does not read it: look for a newer one";
   for (const char* schema : {"2.0.0", "1.2.0", "1.1", "1.1.x", "1.1.1-other", "", "11.0.1"}) {
     EXPECT_EQ(parse_error(trace(roots(), schema)),
-              std::string("a schema that is not known\n"
-                          "  file:     t.json\n"
-                          "  field:    schema\n"
-                          "  expected: 1.0.x or 1.1.x, alone or with -chakra.…\n"
-                          "  got:      \"") +
+              std::string(told("a schema that is not known", "file: t.json", "field: schema",
+                               "expected: 1.0.x or 1.1.x, alone or with -chakra.…", "got: \"")) +
                   schema + "\"" + rest);
   }
   EXPECT_EQ(parse_error(R"({"nodes": [{"id": 1, "name": "r"}]})"),
@@ -127,12 +100,8 @@ TEST(TraceRefusal, UnknownSchema) {
 }
 
 TEST(TraceRefusal, NoNodes) {
-  const std::string start =
-      "a trace without nodes\n"
-      "  file:     t.json\n"
-      "  field:    nodes\n"
-      "  expected: at least one node\n"
-      "  got:      ";
+  const std::string start = told("a trace without nodes", "file: t.json", "field: nodes",
+                                 "expected: at least one node", "got: ");
   const std::string end =
       "\n  hint:     capture again: an ExecutionTraceObserver that was started and stopped writes "
       "them";
@@ -144,57 +113,36 @@ TEST(TraceRefusal, NoNodes) {
 
 TEST(TraceRefusal, NodesThatAreNoListOrNoObjects) {
   EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": 5})"),
-            "the nodes are no list\n"
-            "  file:     t.json\n"
-            "  field:    nodes\n"
-            "  expected: an array\n"
-            "  got:      5}");
+            told("the nodes are no list", "file: t.json", "field: nodes", "expected: an array",
+                 "got: 5}"));
   EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": [1]})"),
-            "a node is no object\n"
-            "  file:     t.json\n"
-            "  field:    nodes\n"
-            "  expected: {\n"
-            "  got:      1]}");
+            told("a node is no object", "file: t.json", "field: nodes", "expected: {", "got: 1]}"));
   EXPECT_EQ(parse_error(R"({"nodes": [], "nodes": []})"),
-            "two lists of nodes\n"
-            "  file:     t.json\n"
-            "  field:    nodes\n"
-            "  expected: one list\n"
-            "  got:      a second one");
+            told("two lists of nodes", "file: t.json", "field: nodes", "expected: one list",
+                 "got: a second one"));
 }
 
 TEST(TraceRefusal, TextAfterTheEnd) {
   EXPECT_EQ(parse_error(trace(roots()) + "}"),
-            "text after the end\n"
-            "  file:     t.json\n"
-            "  field:    the top level\n"
-            "  expected: nothing after the last \"}\"\n"
-            "  got:      }\n"
-            "  hint:     where the file holds several, one after the other, give each as a file of "
-            "its own");
+            told("text after the end", "file: t.json", "field: the top level",
+                 "expected: nothing after the last \"}\"", "got: }",
+                 "hint: where the file holds several, one after the other, give each as a file of "
+                 "its own"));
 }
 
 TEST(TraceRefusal, DamageThatIsNotTheNames) {
   EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": [{"id": 1, "name": "r", "parent": tru}]})"),
-            "a node is no valid JSON\n"
-            "  file:     t.json\n"
-            "  field:    nodes\n"
-            "  expected: JSON\n"
-            "  got:      Problem while parsing an atom starting with the letter 't' in the node at "
-            "byte 30: {\"id\": 1, \"name\": \"r\", \"parent\": tru}]}");
+            told("a node is no valid JSON", "file: t.json", "field: nodes", "expected: JSON",
+                 "got: Problem while parsing an atom starting with the letter 't' in the node at "
+                 "byte 30: {\"id\": 1, \"name\": \"r\", \"parent\": tru}]}"));
 }
 
 TEST(TraceRefusal, DuplicateIds) {
   std::vector<std::string> nodes = roots();
   nodes.push_back(node({.id = 5, .parent = 2, .name = "a"}));
   nodes.push_back(node({.id = 5, .parent = 2, .name = "b"}));
-  EXPECT_EQ(parse_error(trace(nodes)),
-            "two nodes have the same id\n"
-            "  file:     t.json\n"
-            "  node:     5\n"
-            "  field:    id\n"
-            "  expected: each id once\n"
-            "  got:      a and b");
+  EXPECT_EQ(parse_error(trace(nodes)), told("two nodes have the same id", "file: t.json", "node: 5",
+                                            "field: id", "expected: each id once", "got: a and b"));
 }
 
 TEST(TraceRefusal, OwnAncestor) {
@@ -202,19 +150,11 @@ TEST(TraceRefusal, OwnAncestor) {
   nodes.push_back(node({.id = 5, .parent = 6}));
   nodes.push_back(node({.id = 6, .parent = 5}));
   EXPECT_EQ(parse_error(trace(nodes)),
-            "a node is its own ancestor\n"
-            "  file:     t.json\n"
-            "  node:     5\n"
-            "  field:    parent\n"
-            "  expected: parents that lead to node 1\n"
-            "  got:      a circle through node 6");
+            told("a node is its own ancestor", "file: t.json", "node: 5", "field: parent",
+                 "expected: parents that lead to node 1", "got: a circle through node 6"));
   EXPECT_EQ(parse_error(trace_of({.id = 3, .parent = 3})),
-            "a node is its own ancestor\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    parent\n"
-            "  expected: parents that lead to node 1\n"
-            "  got:      a circle through node 3");
+            told("a node is its own ancestor", "file: t.json", "node: 3", "field: parent",
+                 "expected: parents that lead to node 1", "got: a circle through node 3"));
 }
 
 TEST(TraceRefusal, FieldsThatAreMissingOrOfTheWrongType) {
@@ -236,49 +176,26 @@ TEST(TraceRefusal, FieldsThatAreMissingOrOfTheWrongType) {
 TEST(TraceRefusal, SizesThatOverflow) {
   EXPECT_EQ(
       parse_error(with_input("[5,6,0,4,4,\"cpu\"]", "[4294967296,4294967296]", "Tensor(float)")),
-      "a tensor's sizes overflow\n"
-      "  file:     t.json\n"
-      "  node:     3\n"
-      "  field:    inputs.shapes\n"
-      "  expected: a product of the sizes below 2^63\n"
-      "  got:      [4294967296, 4294967296]");
+      told("a tensor's sizes overflow", "file: t.json", "node: 3", "field: inputs.shapes",
+           "expected: a product of the sizes below 2^63", "got: [4294967296, 4294967296]"));
   EXPECT_EQ(
       parse_error(with_input("[5,6,0,0,4,\"cpu\"]", "[0,4294967296,4294967296]", "Tensor(float)")),
-      "a tensor's sizes overflow\n"
-      "  file:     t.json\n"
-      "  node:     3\n"
-      "  field:    inputs.shapes\n"
-      "  expected: a product of the sizes below 2^63\n"
-      "  got:      [0, 4294967296, 4294967296]");
+      told("a tensor's sizes overflow", "file: t.json", "node: 3", "field: inputs.shapes",
+           "expected: a product of the sizes below 2^63", "got: [0, 4294967296, 4294967296]"));
   EXPECT_EQ(
       parse_error(with_input("[5,6,0,4611686018427387904,4,\"cpu\"]", "[4]", "Tensor(float)")),
-      "a tensor's extent overflows\n"
-      "  file:     t.json\n"
-      "  node:     3\n"
-      "  field:    inputs.values\n"
-      "  expected: a last byte below 2^63\n"
-      "  got:      4611686018427387904 elements of 4 bytes at offset 0");
+      told("a tensor's extent overflows", "file: t.json", "node: 3", "field: inputs.values",
+           "expected: a last byte below 2^63",
+           "got: 4611686018427387904 elements of 4 bytes at offset 0"));
   EXPECT_EQ(parse_error(with_input("[5,6,0,4,4,\"cpu\"]", "[-4]", "Tensor(float)")),
-            "a tensor has a negative size\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.shapes\n"
-            "  expected: sizes of 0 or more\n"
-            "  got:      -4");
+            told("a tensor has a negative size", "file: t.json", "node: 3", "field: inputs.shapes",
+                 "expected: sizes of 0 or more", "got: -4"));
   EXPECT_EQ(parse_error(with_input("[5,6,-1,4,4,\"cpu\"]", "[4]", "Tensor(float)")),
-            "a tensor cannot be read\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.values\n"
-            "  expected: a number from 0 to 2^63 - 1\n"
-            "  got:      -1");
+            told("a tensor cannot be read", "file: t.json", "node: 3", "field: inputs.values",
+                 "expected: a number from 0 to 2^63 - 1", "got: -1"));
   EXPECT_EQ(parse_error(with_input("18446744073709551615", "[]", "Int")),
-            "an Int cannot be read\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.values\n"
-            "  expected: an integer below 2^63\n"
-            "  got:      18446744073709551615");
+            told("an Int cannot be read", "file: t.json", "node: 3", "field: inputs.values",
+                 "expected: an integer below 2^63", "got: 18446744073709551615"));
 }
 
 TEST(TraceRefusal, StridesThatNoMemoryHas) {
@@ -291,19 +208,11 @@ TEST(TraceRefusal, StridesThatNoMemoryHas) {
                                 .strides = "[" + strides + "]"}});
   };
   EXPECT_EQ(parse_error(with_strides("[4]", "[-1]")),
-            "a tensor has a negative stride\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.strides\n"
-            "  expected: strides of 0 or more\n"
-            "  got:      -1");
+            told("a tensor has a negative stride", "file: t.json", "node: 3",
+                 "field: inputs.strides", "expected: strides of 0 or more", "got: -1"));
   EXPECT_EQ(parse_error(with_strides("[2,2]", "[4611686018427387904,1]")),
-            "a tensor's extent overflows\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.values\n"
-            "  expected: a last byte below 2^63\n"
-            "  got:      4 elements of 4 bytes at offset 0");
+            told("a tensor's extent overflows", "file: t.json", "node: 3", "field: inputs.values",
+                 "expected: a last byte below 2^63", "got: 4 elements of 4 bytes at offset 0"));
 }
 
 TEST(TraceRefusal, ValuesShapesAndTypesOfDifferentLengths) {
@@ -311,74 +220,41 @@ TEST(TraceRefusal, ValuesShapesAndTypesOfDifferentLengths) {
                 trace_of({.id = 3,
                           .parent = 2,
                           .inputs = {.values = "[1,2]", .shapes = "[[]]", .types = "[\"Int\"]"}})),
-            "values, shapes and types do not belong together\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.values\n"
-            "  expected: as many values as shapes and types\n"
-            "  got:      2 values, 1 shapes, 1 types");
+            told("values, shapes and types do not belong together", "file: t.json", "node: 3",
+                 "field: inputs.values", "expected: as many values as shapes and types",
+                 "got: 2 values, 1 shapes, 1 types"));
   EXPECT_EQ(parse_error(with_input("[1,2,3]", "[[],[],[]]", "GenericList[Int,Int]")),
-            "values and types do not belong together\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.types\n"
-            "  expected: 3 types in the list\n"
-            "  got:      2");
+            told("values and types do not belong together", "file: t.json", "node: 3",
+                 "field: inputs.types", "expected: 3 types in the list", "got: 2"));
   EXPECT_EQ(parse_error(with_input("[1,2]", "[[],[],[]]", "GenericList[Int,Int]")),
-            "values and shapes do not belong together\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.shapes\n"
-            "  expected: an array of 2, as many as the list has\n"
-            "  got:      [[],[],[]]");
+            told("values and shapes do not belong together", "file: t.json", "node: 3",
+                 "field: inputs.shapes", "expected: an array of 2, as many as the list has",
+                 "got: [[],[],[]]"));
   EXPECT_EQ(parse_error(with_input("[1]", "[[]]", "GenericList[Int,Int]")),
-            "values and types do not belong together\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.types\n"
-            "  expected: 1 types in the list, then \"]\"\n"
-            "  got:      ,Int]");
+            told("values and types do not belong together", "file: t.json", "node: 3",
+                 "field: inputs.types", "expected: 1 types in the list, then \"]\"", "got: ,Int]"));
 }
 
 TEST(TraceRefusal, TypesThatCannotBeRead) {
   EXPECT_EQ(parse_error(with_input("1", "[]", "Int]")),
-            "a type cannot be read\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.types\n"
-            "  expected: a type such as \"GenericList[Tensor(float),None]\"\n"
-            "  got:      Int]");
+            told("a type cannot be read", "file: t.json", "node: 3", "field: inputs.types",
+                 "expected: a type such as \"GenericList[Tensor(float),None]\"", "got: Int]"));
   EXPECT_EQ(parse_error(with_input("1", "[]", "")),
-            "a type is empty\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.types\n"
-            "  expected: a type such as \"Int\"\n"
-            "  got:      \"\"");
+            told("a type is empty", "file: t.json", "node: 3", "field: inputs.types",
+                 "expected: a type such as \"Int\"", "got: \"\""));
   EXPECT_EQ(parse_error(with_input("\"x\"", "[]", "Double")),
-            "a Double cannot be read\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.values\n"
-            "  expected: a number, \"inf\", \"-inf\" or \"nan\"\n"
-            "  got:      \"x\"");
+            told("a Double cannot be read", "file: t.json", "node: 3", "field: inputs.values",
+                 "expected: a number, \"inf\", \"-inf\" or \"nan\"", "got: \"x\""));
   EXPECT_EQ(parse_error(with_input("[1,2]", "[]", "Tensor(float)")),
-            "a tensor cannot be read\n"
-            "  file:     t.json\n"
-            "  node:     3\n"
-            "  field:    inputs.values\n"
-            "  expected: [tensor id, storage id, offset, elements, bytes of one, \"device\"]\n"
-            "  got:      [1,2]");
+            told("a tensor cannot be read", "file: t.json", "node: 3", "field: inputs.values",
+                 "expected: [tensor id, storage id, offset, elements, bytes of one, \"device\"]",
+                 "got: [1,2]"));
 }
 
 TEST(TraceRefusal, NestingTooDeepIsFastWhereverItIs) {
   const std::string brackets(std::size_t{32} << 20U, '[');
-  const std::string message =
-      "brackets nested too deep\n"
-      "  file:     t.json\n"
-      "  field:    nodes\n"
-      "  expected: at most 64 brackets inside each other\n"
-      "  got:      more";
+  const std::string message = told("brackets nested too deep", "file: t.json", "field: nodes",
+                                   "expected: at most 64 brackets inside each other", "got: more");
   EXPECT_EQ(parse_error(R"({"schema": )" + brackets), message);
   EXPECT_EQ(
       parse_error(R"({"schema": "1.0.1", "nodes": [{"id": 1, "name": "x", "inputs": )" + brackets),

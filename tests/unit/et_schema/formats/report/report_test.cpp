@@ -16,9 +16,12 @@
 #include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
 #include "report_samples.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
+
+using testing_errors::told;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -316,22 +319,20 @@ TEST(ReportRefusal, ANewerVersion) {
               json["version"] = 3;
               json["environment"]["tool_version"] = "3.1.0";
             }),
-            R"(the report is of a newer format than this program reads
-  file:     report.json
-  field:    version
-  expected: version 2 or older, which Understudy 0.1.0 reads
-  got:      version 3, written by Understudy 3.1.0
-  hint:     use that version of Understudy or a newer one, or make the report again with this one)");
+            told("the report is of a newer format than this program reads", "file: report.json",
+                 "field: version", "expected: version 2 or older, which Understudy 0.1.0 reads",
+                 "got: version 3, written by Understudy 3.1.0",
+                 "hint: use that version of Understudy or a newer one, or make the report again "
+                 "with this one"));
   EXPECT_EQ(refused_report([](auto& json) {
               json["version"] = 3;
               json.erase("environment");
             }),
-            R"(the report is of a newer format than this program reads
-  file:     report.json
-  field:    version
-  expected: version 2 or older, which Understudy 0.1.0 reads
-  got:      version 3, written by Understudy of an unknown version
-  hint:     use that version of Understudy or a newer one, or make the report again with this one)");
+            told("the report is of a newer format than this program reads", "file: report.json",
+                 "field: version", "expected: version 2 or older, which Understudy 0.1.0 reads",
+                 "got: version 3, written by Understudy of an unknown version",
+                 "hint: use that version of Understudy or a newer one, or make the report again "
+                 "with this one"));
   EXPECT_EQ(refused_report([](auto& json) { json["version"] = 0; }),
             unreadable_report("version", "1 or more", "0"));
 }

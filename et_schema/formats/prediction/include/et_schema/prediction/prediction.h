@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -128,6 +129,7 @@ struct Prediction {
   bool operator==(const Prediction&) const = default;
 };
 
+[[nodiscard]] nlohmann::ordered_json json_of(const Prediction& prediction);
 [[nodiscard]] std::string to_json(const Prediction& prediction);
 
 /// Throws Error (bad input): no JSON, another format, a newer version, a field that is missing or

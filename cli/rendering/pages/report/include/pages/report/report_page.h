@@ -14,7 +14,7 @@ namespace understudy::pages {
 /// of single ranks (docs/formats.md).
 [[nodiscard]] Page report_page(const et_schema::Report& report);
 
-/// The same as text; of operators the fifteen that take longest.
+/// The same as text, with the fifteen operators that take longest.
 [[nodiscard]] std::string report_to_text(const et_schema::Report& report);
 
 /// As asked for; as JSON the file that parse_report() reads.

@@ -1,37 +1,13 @@
-// The HTML of one small report against a whole file, its style and scripts left out.
+// What a page holds around its sections.
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include "page_samples.h"
-#include "pages/report/report_page.h"
-#include "report_samples.h"
 
 namespace understudy::pages {
 namespace {
 
-std::string golden(const std::string& name) {
-  std::ifstream file(std::filesystem::path(UNDERSTUDY_TEST_DATA) / name, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-TEST(PageGolden, OfAReportOfTwoRanks) {
-  const std::string html = to_html(report_page(et_schema::sample_report(2)), short_assets());
-  if (std::getenv("UNDERSTUDY_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(std::filesystem::path(UNDERSTUDY_TEST_DATA) / "report_2_ranks.html",
-                  std::ios::binary)
-        << html;
-  }
-  EXPECT_EQ(html, golden("report_2_ranks.html"));
-}
-
-TEST(PageGolden, IsTheSameEachTime) {
+TEST(PageMarkup, IsTheSameEachTime) {
   for (std::size_t i = 0; i < sample_pages().size(); ++i) {
     EXPECT_EQ(to_html(sample_pages()[i].page), to_html(sample_pages()[i].page));
   }
