@@ -95,7 +95,7 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--exclude", Use::kCompile, options.exclude.has_value()},
       {"--indices", Use::kCompile, options.indices.kind != generator::IndexSpread::Kind::kUniform},
       {"--reduce-op", Use::kCompile, !options.reduce_ops.empty()},
-      {"--repair", Use::kCompile, arguments.repair_peers},
+      {"--repair", Use::kCompile, arguments.repair_messages},
       {"--allow-partial", Use::kCompile, options.partial != generator::PartialRanks::kRefused},
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
@@ -166,9 +166,10 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       "Operator of reductions whose own was not recorded: allreduce=avg, reduce_scatter=max, … "
       "(default: sum)");
   line.add_flag(
-      "--repair", arguments.repair_peers,
+      "--repair", arguments.repair_messages,
       "Put peers of sends and receives right that old PyTorch recorded as another kind of "
-      "rank; each is a loss (repaired_peers)");
+      "rank, and send single ones that meet one of a batch as batches; each is a loss "
+      "(repaired_peers, repaired_batches)");
   line.add_flag(
       "--allow-partial",
       [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },

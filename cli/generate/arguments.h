@@ -23,7 +23,7 @@ struct GenerateArguments {
   generator::GenerateOptions options;
   ProfileChoice profiles;
   std::vector<std::string> op_maps;
-  bool repair_peers = false;
+  bool repair_messages = false;
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;

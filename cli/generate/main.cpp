@@ -66,8 +66,8 @@ Taken read_or_compile(const GenerateArguments& arguments, Progress& progress) {
   if (!is_bench) {
     Taken taken{compile_traces(arguments.paths, arguments.options, arguments.profiles, progress),
                 ""};
-    if (arguments.repair_peers) {
-      matching::repair_peers(taken.compiled.bench.programs, taken.compiled.bench.groups);
+    if (arguments.repair_messages) {
+      matching::repair_messages(taken.compiled.bench.programs, taken.compiled.bench.groups);
     }
     return taken;
   }

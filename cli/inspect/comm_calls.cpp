@@ -46,6 +46,19 @@ Json told_by(const std::string& reduce_op, const std::string& why) {
   return reduce_op.empty() ? Json("not recorded") : Json(why.empty() ? "recorded" : why);
 }
 
+/// "3": the batch's number on its rank; "alone"; null where it is not recorded, or no message.
+template <typename Call>
+Json batch_of(const Call& call, std::size_t& batches) {
+  if (!et_schema::is_message(call.kind) || !call.in_batch) {
+    return {};
+  }
+  if (!*call.in_batch) {
+    return "alone";
+  }
+  batches += call.joins_batch ? 0 : 1;
+  return fmt::format("{}", batches);
+}
+
 /// Goes through a program as a replay does.
 class CallsOfProgram {
  public:
@@ -90,6 +103,7 @@ class CallsOfProgram {
          {"group", group == nullptr ? Json() : Json(group->name)},
          {"group_size", group == nullptr ? Json() : Json(group->size)},
          {"seq", comm.seq ? Json(*comm.seq) : Json()},
+         {"batch", batch_of(comm, batches_)},
          {"dtype", typed.empty() ? Json() : Json(to_string(program_.slots[typed.front()].dtype))},
          {"in_bytes", bytes_of(program_, inputs)},
          {"out_bytes", bytes_of(program_, outputs)},
@@ -120,12 +134,13 @@ class CallsOfProgram {
   const Program& program_;
   const std::vector<et_schema::ProcessGroup>& groups_;
   et_schema::OpenComms open_;
+  std::size_t batches_ = 0;
   Json calls_ = Json::array();
 };
 
 }  // namespace
 
-Json call_json(const Node& node, const CommCall& call) {
+Json call_json(const Node& node, const CommCall& call, std::size_t& batches) {
   const Tensor* first = !call.inputs.empty()    ? call.inputs.front()
                         : !call.outputs.empty() ? call.outputs.front()
                                                 : nullptr;
@@ -135,6 +150,7 @@ Json call_json(const Node& node, const CommCall& call) {
                {"group", call.pg_name.empty() ? Json() : Json(call.pg_name)},
                {"group_size", call.group_size == 0 ? Json() : Json(call.group_size)},
                {"seq", call.seq ? Json(*call.seq) : Json()},
+               {"batch", batch_of(call, batches)},
                {"dtype", first == nullptr ? Json() : Json(to_string(first->dtype))},
                {"in_bytes", bytes_of(call.inputs)},
                {"out_bytes", bytes_of(call.outputs)},
@@ -154,6 +170,7 @@ pages::Section calls_section(const Json& document, CallDetail detail) {
   std::vector<pages::Column> columns = {texts("collective", "name"),
                                         ids("node"),
                                         ids("seq"),
+                                        texts("batch"),
                                         counts("group size", "group_size"),
                                         counts("in bytes", "in_bytes"),
                                         counts("out bytes", "out_bytes"),

@@ -11,9 +11,11 @@
 
 namespace understudy::cli {
 
-/// A communication of a trace, as the trace tells it.
+/// A communication of a trace, as the trace tells it. `batches`: those of sends and receives on its
+/// rank so far.
 [[nodiscard]] nlohmann::ordered_json call_json(const et_schema::Node& node,
-                                               const et_schema::CommCall& call);
+                                               const et_schema::CommCall& call,
+                                               std::size_t& batches);
 
 /// Each communication of a rank of a benchmark, with what was decided of it: its reduction, whether
 /// it is asynchronous, what joins it; and why.

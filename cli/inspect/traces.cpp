@@ -156,8 +156,9 @@ Json rank_json(const Trace& trace, const InspectOptions& options) {
                {"process_groups", std::move(groups)}};
   if (options.collectives) {
     rank["calls"] = Json::array();
+    std::size_t batches = 0;
     for (const auto& [index, call] : calls) {
-      rank["calls"].push_back(call_json(trace.nodes[index], call));
+      rank["calls"].push_back(call_json(trace.nodes[index], call, batches));
     }
   }
   if (options.tensors) {

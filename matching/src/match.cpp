@@ -237,6 +237,13 @@ class Matcher {
       refuse("dtype of ", std::string(et_schema::to_string(send.dtype)),
              std::string(et_schema::to_string(receive.dtype)));
     }
+    if (receive.in_batch != send.in_batch) {
+      const auto batch = [](bool is) { return is ? "in a batch" : "alone"; };
+      refuse("batch of ", batch(send.in_batch),
+             fmt::format("{} (over NCCL the two would never meet; generate --repair makes both "
+                         "messages of batches)",
+                         batch(receive.in_batch)));
+    }
   }
 
   [[nodiscard]] const CommRecord& record(const CallsOfRank& of_rank, std::size_t position) const {

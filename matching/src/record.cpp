@@ -52,6 +52,7 @@ class Recorder {
     record_.kind = info.kind;
     record_.group = info.group;
     record_.root_or_peer = info.root_or_peer;
+    record_.in_batch = et_schema::is_message(info.kind) && info.in_batch.value_or(false);
     record_.reduce_op = info.reduce_op;
     take_sizes(inputs, record_.inputs);
     take_sizes(outputs, record_.outputs);

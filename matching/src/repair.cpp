@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "et_schema/model/bodies.h"
@@ -56,6 +59,7 @@ std::optional<JobComms> messages_of(const JobComms& all, GroupId group, Reading 
       }
       call.root_or_peer = *place;
       call.joined_before.clear();  // only whether they meet is asked
+      call.in_batch = false;
       messages.add(rank, call, of_rank.nodes[i]);
     }
   }
@@ -73,7 +77,10 @@ std::optional<Reading> reading_of(const JobComms& all, GroupId group) {
   return std::nullopt;
 }
 
-}  // namespace
+struct Message {
+  std::size_t rank = 0;
+  et_schema::Instruction* instruction = nullptr;
+};
 
 void repair_peers(std::span<Program> programs, std::span<const et_schema::ProcessGroup> groups) {
   JobComms comms(groups, programs.size());
@@ -105,6 +112,57 @@ void repair_peers(std::span<Program> programs, std::span<const et_schema::Proces
       });
     }
   }
+}
+
+void repair_batches(std::span<Program> programs, std::span<const et_schema::ProcessGroup> groups) {
+  const JobComms job(groups, programs.size());
+  // By group and the ranks from which and to which they go: sends and receives.
+  std::map<std::tuple<GroupId, int, int>, std::array<std::vector<Message>, 2>> channels;
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    et_schema::for_each_issued(programs[rank].instructions, [&](et_schema::Instruction& issued) {
+      if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind) ||
+          issued.comm->group >= groups.size()) {
+        return;
+      }
+      const std::vector<int>& members = job.members(issued.comm->group).ranks;
+      const std::int64_t place = issued.comm->root_or_peer;
+      if (place < 0 || place >= static_cast<std::int64_t>(members.size())) {
+        return;
+      }
+      int from = static_cast<int>(rank);
+      int to = members[static_cast<std::size_t>(place)];
+      const bool is_receive = issued.comm->kind == et_schema::CommKind::kRecv;
+      if (is_receive) {
+        std::swap(from, to);
+      }
+      channels[{issued.comm->group, from, to}][is_receive ? 1 : 0].push_back({rank, &issued});
+    });
+  }
+  const auto put_in_batch = [&](const Message& message) {
+    et_schema::CommInfo& comm = *message.instruction->comm;
+    programs[message.rank].losses.add(et_schema::Loss::kRepairedBatches,
+                                      comm.in_batch.value_or(false) ? 0 : 1);
+    comm.in_batch = true;
+  };
+  for (const auto& [channel, both] : channels) {
+    const auto& [sends, receives] = both;
+    for (std::size_t i = 0; i < std::min(sends.size(), receives.size()); ++i) {
+      const auto is_in_batch = [](const Message& message) {
+        return message.instruction->comm->in_batch.value_or(false);
+      };
+      if (is_in_batch(sends[i]) != is_in_batch(receives[i])) {
+        put_in_batch(sends[i]);
+        put_in_batch(receives[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void repair_messages(std::span<Program> programs, std::span<const et_schema::ProcessGroup> groups) {
+  repair_peers(programs, groups);
+  repair_batches(programs, groups);
 }
 
 }  // namespace understudy::matching

@@ -47,8 +47,12 @@ class Placer {
       take_input(slot);
     }
     take_parts();
+    std::set<std::uint64_t> communicating;
     for (const std::size_t at : piece_.instructions) {
-      placed_.instructions.push_back(copy(origin_.instructions[at]));
+      Instruction& placed = placed_.instructions.emplace_back(copy(origin_.instructions[at]));
+      if (placed.comm && communicating.insert(placed.thread).second) {
+        placed.comm->joins_batch = false;  // the piece begins behind the first of its batch
+      }
     }
     for (const SlotId slot : piece_.inputs) {
       placed_.inputs.push_back(slots_.at(slot));

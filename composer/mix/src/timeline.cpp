@@ -21,19 +21,48 @@ void shift(const Timeline& timeline, std::int64_t by_ns, std::vector<Occurrence>
   }
 }
 
+/// By instruction: whether a batch of messages that began before it goes on with it or behind it.
+std::vector<bool> within_batches(const std::vector<Instruction>& instructions) {
+  std::vector<bool> within(instructions.size());
+  std::map<std::uint64_t, std::size_t> last_messages;  // of batches, by thread
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (!instructions[i].comm) {
+      continue;
+    }
+    const auto last = last_messages.find(instructions[i].thread);
+    if (last != last_messages.end() && instructions[i].comm->joins_batch) {
+      std::fill(within.begin() + static_cast<std::ptrdiff_t>(last->second) + 1,
+                within.begin() + static_cast<std::ptrdiff_t>(i) + 1, true);
+    }
+    last_messages.erase(instructions[i].thread);
+    if (instructions[i].comm->in_batch.value_or(false)) {
+      last_messages[instructions[i].thread] = i;
+    }
+  }
+  return within;
+}
+
 /// The next instruction of each part, as parts are walked through in their order.
 class Walk {
  public:
   Walk(const std::vector<Timeline>& parts, const std::vector<Occurrence>& all)
-      : parts_(parts), all_(all), next_(parts.size()) {}
+      : parts_(parts), all_(all), next_(parts.size()) {
+    for (const Occurrence& occurrence : all) {
+      within_batches_.push_back(within_batches(occurrence.instructions));
+    }
+  }
 
   [[nodiscard]] bool ended(std::size_t part) const {
     return next_[part] == parts_[part].order.size();
   }
+  /// With the rest of the batch of messages that it begins: issued apart, they would wait for the
+  /// other side's one after the other.
   void take(std::size_t part, Timeline& into) {
-    const std::size_t occurrence = parts_[part].order[next_[part]++];
-    into.order.push_back(occurrence);
-    ++done_[occurrence];
+    do {
+      const std::size_t occurrence = parts_[part].order[next_[part]++];
+      into.order.push_back(occurrence);
+      ++done_[occurrence];
+    } while (!ended(part) && is_within_batch(part));
   }
   /// When the next one was issued; without times its number.
   [[nodiscard]] std::int64_t start(std::size_t part) {
@@ -44,10 +73,16 @@ class Walk {
   }
 
  private:
+  [[nodiscard]] bool is_within_batch(std::size_t part) {
+    const std::size_t occurrence = parts_[part].order[next_[part]];
+    return within_batches_[occurrence][done_[occurrence]];
+  }
+
   const std::vector<Timeline>& parts_;
   const std::vector<Occurrence>& all_;
   std::vector<std::size_t> next_;
   std::map<std::size_t, std::size_t> done_;
+  std::vector<std::vector<bool>> within_batches_;  ///< by occurrence and instruction
 };
 
 }  // namespace

@@ -59,6 +59,9 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Peers of sends and receives that the trace gives as ranks of the job, or not at all; "
      "--repair "
      "made them ranks of their group."},
+    {"repaired_batches",
+     "Sends and receives that were issued alone and meet one of a batch (batch_isend_irecv); "
+     "--repair made batches of them."},
     {"assumed_splits",
      "Uneven all-to-alls whose splits the trace does not hold (torchcomms), taken as equal parts."},
     {"unknown_communication",

@@ -21,6 +21,7 @@ struct CommRecord {
   et_schema::CommKind kind = et_schema::CommKind::kBarrier;
   et_schema::GroupId group = 0;
   std::int64_t root_or_peer = 0;  ///< rank in the group
+  bool in_batch = false;          ///< of a send or receive: whether it is known to be in a batch
   std::string reduce_op = "sum";
   et_schema::DType dtype = et_schema::DType::kUndefined;
   std::vector<std::int64_t> inputs;      ///< size of each input tensor
@@ -100,7 +101,8 @@ struct Matching {
 /// never comes:
 /// - in each group the same collectives in the same order, with the same root, reduction and dtype;
 /// - sizes that agree: equal ones, parts of a gather or scatter, transposed splits;
-/// - for each send a receive of the same size and dtype, in order between each two ranks;
+/// - for each send a receive of the same size and dtype, in order between each two ranks; both in
+///   batches or both alone, since NCCL sends these by different communicators;
 /// - no ranks that wait for each other in a circle; a send in such a circle is kept apart instead
 ///   (CommOrder::kept_apart).
 /// An error names both ranks, the node, the field, what was expected and what is there, and the
@@ -115,9 +117,12 @@ struct Matching {
 /// Puts the peers of sends and receives right, group by group, where messages do not meet as they
 /// are recorded but do if each peer is a rank of the job, or in a group of two the other one. Each
 /// peer that changes is a loss (Loss::kRepairedPeers) of its program. Groups whose messages meet in
-/// no such way stay as they are. Throws Error as JobComms::add() does.
-void repair_peers(std::span<et_schema::Program> programs,
-                  std::span<const et_schema::ProcessGroup> groups);
+/// no such way stay as they are. Then the single one of two messages of which the other is in a
+/// batch becomes a batch of its own (Loss::kRepairedBatches): where the original's group had one
+/// communicator for both (a group that was opened with its device has), the two met. Throws Error
+/// as JobComms::add() does.
+void repair_messages(std::span<et_schema::Program> programs,
+                     std::span<const et_schema::ProcessGroup> groups);
 
 /// Converts an order to a text for its rank, short where it is the program's own, and back.
 /// parse_order throws Error (bad input) on a text that to_text does not write.

@@ -242,6 +242,9 @@ void Machine::begin(BoundComm& comm) {
     comm.open.work = communicator_.start(comm.call);
     return;
   }
+  if (!batch_.empty() && batch_.front()->call.group != comm.call.group) {
+    begin_batch();  // of another thread
+  }
   batch_.push_back(&comm);
   if (!comm.batch_goes_on) {
     begin_batch();

@@ -39,7 +39,7 @@ std::vector<Program> programs_of(const std::vector<std::vector<Message>>& messag
 
 /// Peers after the repair, rank after rank, and losses.
 std::vector<std::int64_t> repaired(std::vector<Program>& programs) {
-  repair_peers(programs, sample_groups());
+  repair_messages(programs, sample_groups());
   std::vector<std::int64_t> peers;
   for (const Program& program : programs) {
     for (const et_schema::Instruction& instruction : program.instructions) {
@@ -80,6 +80,21 @@ TEST(Repair, InAGroupOfTwoThePeerIsTheOther) {
       programs_of({{{CommKind::kSend, 3, 7}}, {{CommKind::kRecv, 3, 1}}, {}, {}});
   EXPECT_EQ(repaired(programs), (Peers{0, 1}));  // in 'crossed' rank 1 is first
   EXPECT_EQ(losses_of(programs), 1U);
+}
+
+TEST(Repair, ASingleMessageThatMeetsOneOfABatchIsABatch) {
+  std::vector<Program> programs = programs_of({{{CommKind::kSend, 3, 0}, {CommKind::kSend, 3, 0}},
+                                               {{CommKind::kRecv, 3, 1}, {CommKind::kRecv, 3, 1}},
+                                               {},
+                                               {}});
+  programs[1].instructions[0].comm->in_batch = true;
+  EXPECT_THROW(static_cast<void>(match_programs(programs, sample_groups())), et_schema::Error);
+  repair_messages(programs, sample_groups());
+  EXPECT_EQ(programs[0].instructions[0].comm->in_batch, true);
+  EXPECT_EQ(programs[0].instructions[1].comm->in_batch, std::nullopt);
+  EXPECT_EQ(programs[0].losses[et_schema::Loss::kRepairedBatches], 1U);
+  EXPECT_EQ(programs[1].losses[et_schema::Loss::kRepairedBatches], 0U);
+  EXPECT_EQ(match_programs(programs, sample_groups()).size(), 4U);
 }
 
 }  // namespace

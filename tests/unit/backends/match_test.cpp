@@ -156,6 +156,13 @@ TEST(Match, MessagesPairUp) {
   EXPECT_EQ(mismatch(pair_of(send, other)),
             refused(1, 100, "dtype of recv 1 from rank 0 in group 'crossed'",
                     "float32, as rank 0 sends (node 0)", "bfloat16"));
+  CommRecord batched = receive;
+  batched.in_batch = true;
+  EXPECT_EQ(mismatch(pair_of(send, batched)),
+            refused(1, 100, "batch of recv 1 from rank 0 in group 'crossed'",
+                    "alone, as rank 0 sends (node 0)",
+                    "in a batch (over NCCL the two would never meet; generate --repair makes "
+                    "both messages of batches)"));
 }
 
 TEST(Match, MessagesWithoutTheOtherSide) {

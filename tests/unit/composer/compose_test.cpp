@@ -233,6 +233,34 @@ TEST(Compose, InterleavesAndRunsSideBySide) {
   EXPECT_NE(beside.programs[0].instructions[0].thread, beside.programs[0].instructions[1].thread);
 }
 
+TEST(Compose, ABatchOfMessagesStaysWhole) {
+  const auto with_batch = [](const PlanSource& source, const std::string& annotation) {
+    Bench bench = load(source, annotation);
+    std::vector<Instruction>& all = bench.programs[0].instructions;
+    for (const std::size_t i : {0U, 2U}) {  // the operator between them is of the batch's time
+      all[i].kind = InstructionKind::kP2p;
+      all[i].comm.emplace();
+      all[i].comm->kind = i == 0 ? et_schema::CommKind::kSend : et_schema::CommKind::kRecv;
+      all[i].comm->root_or_peer = 0;  // of a job of one rank: itself
+      all[i].comm->in_batch = true;
+      all[i].comm->joins_batch = i == 2;
+      all[i].args = {testing_programs::list_of({0}), testing_programs::list_of({0})};
+      all[i].results.clear();
+    }
+    return bench;
+  };
+  const auto occurrences = [&](const std::string& run) {
+    std::string text;
+    const Bench bench = compose(plan_of("pieces:\n  p: {of: a}\nrun:\n  - " + run), with_batch);
+    for (const et_schema::Origin& origin : bench.origins[0]) {
+      text += origin.occurrence + std::to_string(origin.count);
+    }
+    return text;
+  };
+  EXPECT_EQ(occurrences("interleave: [p, {piece: p, as: q}]\n"), "p3q3");
+  EXPECT_EQ(occurrences("side_by_side: [p, {piece: p, as: q}]\n"), "p3q3");
+}
+
 TEST(Compose, ThreadsAreNumberedFromOneAlsoOfNestedLanes) {
   const Bench bench =
       compose(plan_of("pieces:\n  p: {of: a}\n  q: {of: two, operators: aten}\nrun:\n  - p\n"

@@ -43,6 +43,7 @@ enum class Loss : std::size_t {
   kAssumedProcessGroups,  ///< collectives whose group the trace does not say: taken as the world
   kAssumedPeers,          ///< roots and peers that a profile does not tell
   kRepairedPeers,         ///< peers of messages that were recorded as another kind of rank
+  kRepairedBatches,       ///< single messages that meet one of a batch: made batches of one
   kAssumedSplits,         ///< all_to_allv whose splits are not recorded: taken as equal
   kUnknownCommunication,  ///< calls of communication whose name is not known: not replayed
   kUnseenCommunication,   ///< launches of communication's kernels that no call of it shows
