@@ -100,7 +100,7 @@ std::string world_text(const PredictArguments& arguments, const generator::Scale
     }
   }
   if (arguments.recorded && world.has_other_shapes) {
-    text += "; operators on a part take what they took";
+    text += "; operators on a part, and sums of parts, take what they took";
   }
   if (arguments.recorded) {
     text +=

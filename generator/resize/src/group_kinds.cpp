@@ -230,7 +230,7 @@ DecidedKind kind_called(const et_schema::ProcessGroup& group, const CallFacts& f
   }
   if (facts.gathers || facts.scatters) {
     throw et_schema::bad_input(
-        "the job cannot be scaled to another number of ranks",
+        kNoOtherWorld,
         {.field = fmt::format("group '{}'", group.name),
          .expected = "calls, or a description, that tell what its ranks divide",
          .got = fmt::format("{} alone", facts.gathers ? "gathers" : "scatters"),

@@ -9,6 +9,8 @@
 
 namespace understudy::generator {
 
+inline constexpr const char* kNoOtherWorld = "the job cannot be scaled to another number of ranks";
+
 /// What a group's ranks divide, and how that is known.
 struct DecidedKind {
   GroupKind kind = GroupKind::kData;

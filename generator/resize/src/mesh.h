@@ -10,8 +10,6 @@
 
 namespace understudy::generator {
 
-inline constexpr const char* kNoOtherWorld = "the job cannot be scaled to another number of ranks";
-
 /// Thrown where other numbers of ranks would do.
 struct WorldDoesNotFit {
   et_schema::ErrorContext context;

@@ -56,7 +56,8 @@ PartUse use_in_operator(const Program& program, const Instruction& instruction) 
   if (kPieces.contains(op) || op == "cat") {
     return op == "cat" ? PartUse::kJoins : PartUse::kPieces;
   }
-  if (et_schema::asks_about_tensors(instruction.name)) {
+  // New memory has the sizes that its numbers say.
+  if (et_schema::asks_about_tensors(instruction.name) || op.starts_with("new_")) {
     return PartUse::kNothing;
   }
   if (et_schema::allocates_memory(instruction.name) && op.ends_with("_like")) {

@@ -77,8 +77,6 @@ class Scaling {
     group.ranks = std::move(ranks);
     world_.groups.push_back(std::move(group));
     world_.recorded_ranks.push_back(static_cast<int>(plan_.before().ranks_of(recorded).size()));
-    world_.kinds.push_back(plan_.kinds()[recorded] ? plan_.kinds()[recorded]->kind
-                                                   : GroupKind::kData);
     return static_cast<GroupId>(world_.groups.size() - 1);
   }
 

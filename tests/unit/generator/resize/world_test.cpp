@@ -137,11 +137,13 @@ TEST_F(ShardedWorld, APartMadeLikeAPieceOfAWholeFollowsTheRanks) {
   const SlotId other = made_.slot({12});
   made_.add("aten::chunk", {ref(whole_), number(2)}, {list_of({piece, other})});
   const SlotId part = made_.op("aten::empty_like", {ref(piece)}, {12});
+  const SlotId number_of_its_type = made_.op("aten::new_zeros", {ref(part_)}, {5});
   made_.add("aten::copy_", {ref(part), ref(gradient_)}, {ref(part)});
   const ScaledWorld world = scaled(2, 4);
   const et_schema::Program& program = world.programs.front();
   EXPECT_EQ(program.slots[part].sizes, (testing::Sizes{6}));
   EXPECT_EQ(program.slots[piece].sizes, (testing::Sizes{12}));
+  EXPECT_EQ(program.slots[number_of_its_type].sizes, (testing::Sizes{5}));
   const auto like = std::get<et_schema::Argument::SlotRef>(program.instructions[4].args[0].value);
   EXPECT_EQ(program.slots[like.id].sizes, (testing::Sizes{6}));
   EXPECT_TRUE(program.slots[like.id].external);

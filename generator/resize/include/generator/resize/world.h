@@ -51,7 +51,6 @@ struct ScaledWorld {
   std::vector<std::size_t> source_of;        ///< by rank: the program of the benchmark
   std::vector<et_schema::ProcessGroup> groups;
   std::vector<int> recorded_ranks;   ///< by group: how many it had
-  std::vector<GroupKind> kinds;      ///< by group; of one that does not communicate: kData
   et_schema::ScaledJob scaled;       ///< what the rules were
   bool has_other_shapes = false;     ///< of tensors of operators, not of communication alone
   std::uint64_t dropped_bodies = 0;  ///< what was recorded below operators: no rule tells its sizes
