@@ -96,6 +96,11 @@ bool Identity::is_unwritten(const SeenTensor& tensor) const {
          calls_[tensor.maker].recorded.schema.starts_with("aten::resize_");
 }
 
+/// Whether it may be one: older than the profile, or made in the backward pass.
+bool Identity::is_gradient(const SeenTensor& tensor) {
+  return tensor.maker == kNoEvent || tensor.in_backward;
+}
+
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
   return !tensor.is_gone &&
@@ -104,6 +109,7 @@ bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
          (wanted.has_strides ? std::ranges::equal(wanted.strides, tensor.strides)
                              : may_have_strides(wanted, tensor)) &&
          tensors_.storage_of(index).freed_ns > wanted.begin_ns &&
+         (wanted.op != "aten::_foreach_zero_" || is_gradient(tensor)) &&
          (wanted.is_written || !is_unwritten(tensor));
 }
 
