@@ -101,7 +101,7 @@ class AskedCalls {
       added.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
       added.strides.assign(tensor.strides.begin(), tensor.strides.end());
       added.sparse = is_sparse(tensor);
-      if (!tensor.has_strides) {  // taken for row-major
+      if (!tensor.has_strides && tensor.strides.empty()) {  // taken for row-major
         std::ignore = et_schema::contiguous_strides(added.sizes, added.strides);
       }
       program.storages.push_back({.device = tensor.device});

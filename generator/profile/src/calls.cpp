@@ -407,6 +407,19 @@ std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
   return calls;
 }
 
+void ask_again(std::span<Call* const> calls, const AskResults& ask) {
+  std::vector<AskedCall> asked;
+  for (const Call* call : calls) {
+    asked.push_back({call->recorded.schema, call->recorded.inputs});
+  }
+  std::vector<CallResults> answers = ask(asked);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (answers[i].why_not.empty() && answers[i].tensors.size() == calls[i]->told.tensors.size()) {
+      calls[i]->told = std::move(answers[i]);
+    }
+  }
+}
+
 et_schema::DType dtype_of(const Call& call, const ResultTensor& result) {
   for (std::size_t i = 0; i < call.role_of.size(); ++i) {
     if (call.role_of[i].is_untyped && result.dtype == kAssumedListType) {

@@ -48,6 +48,9 @@ struct Call {
                                            et_schema::Arena arena, const AskResults& ask,
                                            et_schema::Losses& losses);
 
+/// Asks for the results of calls whose arguments have other layouts than before.
+void ask_again(std::span<Call* const> calls, const AskResults& ask);
+
 /// The element type of a result: where the list of arguments that it follows was untyped, theirs.
 [[nodiscard]] et_schema::DType dtype_of(const Call& call, const ResultTensor& result);
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "et_schema/model/operator_facts.h"
+#include "et_schema/model/slot_extent.h"
 
 namespace understudy::generator {
 namespace {
@@ -64,6 +65,22 @@ bool adds_up(std::string_view op, std::string_view argument) {
   return fact != facts.end() && std::ranges::find(kAddUp, fact->meaning) != kAddUp.end();
 }
 
+/// Whether a tensor of these strides can be it where the profile tells none: nothing is written to
+/// elements that lie at one place, nor laid out anew by strides, and what is viewed in other sizes
+/// is most often contiguous.
+bool may_have_strides(const Wanted& wanted, const SeenTensor& tensor) {
+  const std::span<const std::int64_t> strides = tensor.strides;
+  if (wanted.is_written || wanted.op == "aten::as_strided") {
+    for (std::size_t i = 0; i < strides.size(); ++i) {
+      if (strides[i] == 0 && tensor.sizes[i] > 1) {
+        return false;
+      }
+    }
+  }
+  const bool is_view = wanted.op == "aten::view" || wanted.op == "aten::_unsafe_view";
+  return !is_view || std::ranges::equal(strides, et_schema::contiguous_strides(tensor.sizes));
+}
+
 }  // namespace
 
 bool is_parameter_name(std::string_view argument) {
@@ -79,13 +96,20 @@ bool Identity::is_unwritten(const SeenTensor& tensor) const {
          calls_[tensor.maker].recorded.schema.starts_with("aten::resize_");
 }
 
+/// Whether it may be one: older than the profile, or made in the backward pass.
+bool Identity::is_gradient(const SeenTensor& tensor) {
+  return tensor.maker == kNoEvent || tensor.in_backward;
+}
+
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
   return !tensor.is_gone &&
          (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
          std::ranges::equal(wanted.sizes, tensor.sizes) &&
-         (!wanted.has_strides || std::ranges::equal(wanted.strides, tensor.strides)) &&
+         (wanted.has_strides ? std::ranges::equal(wanted.strides, tensor.strides)
+                             : may_have_strides(wanted, tensor)) &&
          tensors_.storage_of(index).freed_ns > wanted.begin_ns &&
+         (wanted.op != "aten::_foreach_zero_" || is_gradient(tensor)) &&
          (wanted.is_written || !is_unwritten(tensor));
 }
 

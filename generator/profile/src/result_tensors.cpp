@@ -34,8 +34,12 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
   const ResultTensor& result = call.told.tensors[number];
   const SeenIndex same =
       result.same_as >= 0 ? frame.inputs[static_cast<std::size_t>(result.same_as)] : kNotSeen;
+  // Without strides in the profile, what is written is thought to have those that it has.
+  const bool is_untold =
+      same != kNotSeen && result.strides.empty() &&
+      !call.recorded.tensors[static_cast<std::size_t>(result.same_as)]->has_strides;
   if (same != kNotSeen && std::ranges::equal(tensors_[same].sizes, result.sizes) &&
-      std::ranges::equal(tensors_[same].strides, result.strides)) {
+      (is_untold || std::ranges::equal(tensors_[same].strides, result.strides))) {
     SeenTensor& written = tensors_[same];
     if (!frame.is_backward && !tensors_.storage(written.storage).is_external) {
       written.born = moment_;  // what it holds is new, and nobody has read it

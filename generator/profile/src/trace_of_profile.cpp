@@ -125,7 +125,7 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
   fill_lists(profile, host, Arena(*trace.arena), trace.losses);
   std::vector<Call> calls =
       read_calls(profile, host, device, Arena(*trace.arena), ask, trace.losses);
-  Walked walked = walk_calls(profile, host, calls, Arena(*trace.arena), trace.losses);
+  Walked walked = walk_calls(profile, host, calls, Arena(*trace.arena), ask, trace.losses);
   add_nodes(profile, host, device, calls, walked, trace);
   return trace;
 }

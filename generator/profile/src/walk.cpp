@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "et_schema/model/slot_extent.h"
 #include "identity.h"
 #include "input_tensors.h"
 #include "result_tensors.h"
@@ -260,11 +261,47 @@ class Walk {
   std::uint64_t moment_ = 0;
 };
 
+/// The calls, of those whose strides the profile does not tell, whose arguments have others than
+/// the calls were asked with. They get the right ones.
+std::vector<Call*> calls_of_other_strides(std::span<Call> calls, const Walked& walked) {
+  std::vector<Call*> found;
+  for (Call& call : calls) {
+    const std::vector<SeenIndex>& inputs = walked.of_call[call.event].inputs;
+    bool is_other = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Tensor& tensor = *call.recorded.tensors[i];
+      const std::span<const std::int64_t> strides = walked.tensors[inputs[i]].strides;
+      const bool is_asked =
+          tensor.strides.empty()
+              ? std::ranges::equal(strides, et_schema::contiguous_strides(tensor.sizes))
+              : std::ranges::equal(strides, tensor.strides);
+      if (!tensor.has_strides && !is_asked) {
+        tensor.strides = strides;
+        is_other = true;
+      }
+    }
+    if (is_other && !call.recorded.schema.empty() && !call.told.tensors.empty()) {
+      found.push_back(&call);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Walked walk_calls(const Profile& profile, const HostEvents& host, std::span<Call> calls,
-                  Arena arena, et_schema::Losses& losses) {
-  return Walk(profile, host, calls, arena, losses).walk();
+                  Arena arena, const AskResults& ask, et_schema::Losses& losses) {
+  constexpr int kMostRounds = 16;  // a layout is handed on by one call a round
+  for (int round = 1;; ++round) {
+    et_schema::Losses inferred;
+    Walked walked = Walk(profile, host, calls, arena, inferred).walk();
+    const std::vector<Call*> others = calls_of_other_strides(calls, walked);
+    if (others.empty() || round == kMostRounds) {
+      losses += inferred;
+      return walked;
+    }
+    ask_again(others, ask);
+  }
 }
 
 }  // namespace understudy::generator

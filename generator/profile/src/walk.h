@@ -27,9 +27,11 @@ struct Walked {
 };
 
 /// Walks through the calls in time and tells which tensor each argument is (identity.h), and what
-/// each call results in. `losses` counts what was inferred.
+/// each call results in. `losses` counts what was inferred. Where the profile tells no strides, the
+/// tensors that were found do: calls are asked again with theirs, and walked again, until no result
+/// has another layout.
 [[nodiscard]] Walked walk_calls(const et_schema::Profile& profile, const HostEvents& host,
                                 std::span<Call> calls, et_schema::Arena arena,
-                                et_schema::Losses& losses);
+                                const AskResults& ask, et_schema::Losses& losses);
 
 }  // namespace understudy::generator

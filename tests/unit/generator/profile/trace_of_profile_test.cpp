@@ -573,6 +573,29 @@ TEST(TraceOfProfile, ATensorThatIsLaidOutInPlaceHasItsFormerLayoutNoMore) {
   EXPECT_NE(input(node_of(trace, "aten::neg"), 0).storage_id, relu.storage_id);
 }
 
+TEST(TraceOfProfile, WithoutStridesTheTensorsThatAreFoundTellThem) {
+  const std::string kSquare =
+      R"("Input Dims":[[4,4]],"Input type":["float"],"Concrete Inputs":[""])";
+  Profile profile =
+      ProfileText().op("aten::t", 0, 10, kSquare).op("aten::relu", 20, 10, kSquare).parsed();
+  const auto turned = [](std::span<const AskedCall> calls) {
+    std::vector<CallResults> answers = like_first(calls);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      ResultTensor& result = answers[i].tensors.front();
+      if (calls[i].schema.starts_with("aten::t(")) {
+        result.strides = {1, 4};
+        result.storage_of = 0;
+      } else if (result.strides.empty()) {
+        result.strides = {4, 1};
+      }
+    }
+    return answers;
+  };
+  const Trace trace = trace_of_profile(profile, turned);
+  EXPECT_EQ(output(node_of(trace, "aten::relu")).strides[0], 1);
+  EXPECT_EQ(trace.losses[Loss::kExternalTensors], 1U) << "of one walk, not of both";
+}
+
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
   Profile profile = et_schema::parse_kineto(
       R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}]})",
