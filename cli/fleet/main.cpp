@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,9 +1,5 @@
 #include "predict/arguments.h"
 
-#include <fmt/format.h>
-
-#include <utility>
-
 #include "common/command_line.h"
 #include "compile/compile.h"
 #include "et_schema/support/error.h"

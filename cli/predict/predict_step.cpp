@@ -4,8 +4,6 @@
 #include <cmath>
 #include <deque>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "common/figures.h"

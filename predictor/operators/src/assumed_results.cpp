@@ -1,6 +1,5 @@
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "et_schema/model/op_class.h"

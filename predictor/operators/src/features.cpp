@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <span>
 
 #include "et_schema/support/content_hash.h"
 #include "kernel_load.h"
