@@ -63,7 +63,7 @@ double usual_ns(const OperatorCall& call, const Card& card) {
   return kernel_ns(maker_of(card).usual, point.kernels.compute_ns, point.kernels.memory_ns);
 }
 
-/// Of an operator its own class, else that of its kernels.
+/// An operator's own class, else that of its kernels.
 std::string_view work_class(const RecordedKernels& recorded) {
   return recorded.call.name.empty() ? recorded.kernel_class
                                     : to_string(family_of(recorded.call.name));
