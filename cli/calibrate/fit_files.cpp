@@ -1,13 +1,9 @@
 #include "calibrate/fit_files.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "common/output.h"

@@ -45,9 +45,9 @@ class Option {
   Option& is_within(double least, double most);
   /// One of these texts, or of a list each; --help does not spell them out.
   Option& is_one_of(const std::vector<std::string>& texts);
-  /// Of a list: one value each time that it is given, and no further ones behind it.
+  /// A list takes one value each time that it is given, and no further ones behind it.
   Option& repeats();
-  /// Of a list: so many values, or values with commas between them.
+  /// A list takes so many values, or values with commas between them.
   Option& takes(int least, int most);
   Option& splits_at_commas();
 

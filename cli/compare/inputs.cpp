@@ -102,7 +102,7 @@ bool has_device_events(const std::vector<Input>& inputs) {
          std::ranges::any_of(inputs.front().profile->events, et_schema::is_device_work);
 }
 
-/// Of a profile with several steps their mean.
+/// The device's work in a step, the mean of a profile's steps.
 comparer::DeviceStep device_step(const et_schema::Profile& profile) {
   constexpr double kNsPerMs = 1e6;
   const ProfiledDevice device = profiled_device(profile);

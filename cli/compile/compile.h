@@ -28,7 +28,7 @@ struct ProfileChoice {
 /// far as they show `step` (generator/profile/trace_of_profile.h).
 struct JobTraces {
   et_schema::TraceSet set;
-  /// Of traces that were made of them, in their order; otherwise empty.
+  /// The profiles that traces were made of, in their order; otherwise empty.
   std::vector<et_schema::Profile> made_of;
 };
 [[nodiscard]] JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,

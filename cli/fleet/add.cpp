@@ -124,7 +124,7 @@ std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
   return jobs;
 }
 
-/// Of a job that is there what was not given. A manifest says all of its jobs.
+/// A known job keeps what was not given again. A manifest says everything of its jobs.
 void keep_what_is_not_given(const AddArguments& arguments, const std::vector<fleet::Job>& known,
                             fleet::Job& job) {
   const auto before = std::ranges::find(known, job.name, &fleet::Job::name);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -58,7 +57,7 @@ int run(int argc, char** argv) {
 }  // namespace understudy::cli
 
 int main(int argc, char** argv) {
-  // Of whoever ignores it and starts this, the kernel would keep no program's status.
+  // If whoever starts this ignored it, the kernel would keep no program's status.
   std::signal(SIGCHLD, SIG_DFL);
   return understudy::cli::run_main("fleet", argc, argv,
                                    [&] { return understudy::cli::run(argc, argv); });

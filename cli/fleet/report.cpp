@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <set>
 
 #include "common/output.h"
 #include "common/progress.h"

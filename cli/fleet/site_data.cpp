@@ -11,7 +11,7 @@
 namespace understudy::cli {
 namespace {
 
-/// Of the job itself, or of a replay of the benchmark that it has in common
+/// Whether it is of the job itself, or of a replay of the benchmark that it has in common
 /// with another.
 bool is_of_job(const fleet::Event& event, const fleet::Job& job) {
   return event.job == job.name || (!event.platform.empty() && !job.benchmark_hash.empty() &&

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <map>
 
 #include "compile/compile.h"
 #include "compile/world_options.h"

@@ -162,7 +162,7 @@ std::vector<RankOps> ops_by(const Bench& bench, GroupBy by) {
   return ops;
 }
 
-/// Of no text, nor in the data: `inspect --ops` tells these.
+/// Pages alone have these: in texts and data `inspect --ops` tells them.
 Section operators_section(const Bench& bench) {
   Section section{"operators", "Operators", {}};
   for (const auto& [by, id] :

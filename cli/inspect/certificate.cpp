@@ -84,7 +84,7 @@ Json sources_of(const Bench& bench) {
   return list;
 }
 
-/// Of all ranks they are the same but where ranks were compiled apart.
+/// All ranks have the same, unless they were compiled apart.
 Json selection_of(const Bench& bench) {
   const et_schema::Selection& first = bench.programs.front().selection;
   return {{"step", first.step}, {"filters", first.filters}};

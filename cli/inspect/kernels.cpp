@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 using et_schema::CompiledKernel;
 using pages::byte_counts, pages::counts, pages::shares, pages::table_at, pages::texts;
 
-/// Of all ranks: a kernel by its key, or by its name where no launch was recorded.
+/// A kernel of all ranks, by its key, or by its name where no launch was recorded.
 struct KernelUse {
   std::string name;
   const CompiledKernel* code = nullptr;

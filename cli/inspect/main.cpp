@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>

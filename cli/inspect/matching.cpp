@@ -19,8 +19,8 @@ using matching::JobComms;
 using matching::Matching;
 using pages::counts, pages::ids, pages::table_at, pages::texts;
 
-/// Of each group that is used: its collectives, of the rank that has most of them, and its
-/// messages.
+/// Each group that is used with its collectives, as many as the rank has that has most of them, and
+/// its messages.
 Json groups_json(const JobComms& comms) {
   struct Sums {
     std::uint64_t collectives = 0;

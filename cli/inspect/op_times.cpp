@@ -253,7 +253,7 @@ std::string name_of(const Program& program, const Instruction& instruction, Grou
   return instruction.name + shapes_text(tensors);
 }
 
-/// Of the device's time where there is any, else of the host's; none without times.
+/// The share of the device's time where there is any, else of the host's; none without times.
 std::optional<double> share_of(const OpRow& row, const OpRow& total) {
   const auto time = total.device_ns > 0 ? &OpRow::device_ns : &OpRow::self_ns;
   return total.*time > 0

@@ -43,11 +43,11 @@ struct RankOps {
   OpRow total = {};                          ///< over the rows; no name
 };
 
-/// Of a trace, the operators that inspect counts, nested ones too; `link` may be null.
+/// The operators of a trace that inspect counts, nested ones too; `link` may be null.
 [[nodiscard]] RankOps group_operators(const et_schema::Trace& trace, const generator::Link* link,
                                       GroupBy by);
 
-/// Of a benchmark's program, its instructions: what replays, each with all below it. `by` is
+/// The instructions of a benchmark's program: what replays, each with all below it. `by` is
 /// neither kModule nor kPhase, of which a benchmark holds nothing.
 [[nodiscard]] RankOps group_operators(const et_schema::Program& program, GroupBy by);
 

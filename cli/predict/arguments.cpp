@@ -1,9 +1,5 @@
 #include "predict/arguments.h"
 
-#include <fmt/format.h>
-
-#include <utility>
-
 #include "common/command_line.h"
 #include "compile/compile.h"
 #include "compile/world_options.h"
@@ -90,7 +86,7 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
   line.add("--top", arguments.top, "Text: rows of the longer tables");
 }
 
-/// Of a table of operators, or of a profile, in place of a step.
+/// Options for a table of operators, or for a profile, in place of a step.
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "

@@ -108,7 +108,7 @@ struct Judged {
   std::size_t within = 0;
 };
 
-/// Of rows whose time the table holds.
+/// The predictions of rows whose time the table holds, against that time.
 std::map<std::string, Judged> judged_by_operator(
     const Asked& asked, const std::vector<predictor::Prediction>& predictions) {
   std::map<std::string, Judged> judged;

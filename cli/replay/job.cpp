@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <string>
-#include <utility>
 
 #include "common/output.h"
 #include "common/output_path.h"

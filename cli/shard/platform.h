@@ -19,7 +19,7 @@ class ShardPlatform {
 
   [[nodiscard]] predictor::ShardCosts costs() const;
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Of a rank, for tables; infinite where nothing bounds it.
+  /// What a rank has for tables; infinite where nothing bounds it.
   [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
 
  private:

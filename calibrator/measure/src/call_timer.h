@@ -39,7 +39,7 @@ class CallTimer : public replayer::NoHook {
   void note_outputs(std::vector<et_schema::TimedTensor>& outputs) { outputs_ = &outputs; }
   /// Whether what calls return leaves the caches.
   void set_evicts(bool evicts) { evicts_ = evicts; }
-  /// Of the last call.
+  /// What the last call took.
   [[nodiscard]] double ns() const { return ns_; }
 
  private:
@@ -62,7 +62,7 @@ class CallCounter : public replayer::NoHook {
   void called(const replayer::Step&, const torch::jit::Stack&) {
     counts_ = counting_.of_call(before_, counting_.read());
   }
-  /// Of the last call.
+  /// What was counted in the last call.
   [[nodiscard]] std::map<std::string, double> take() { return std::move(counts_); }
 
  private:

@@ -38,7 +38,7 @@ using et_schema::TimedConditions;
 
 constexpr double kSecondsBetweenProbes = 0.25;
 
-/// Of an operator with a table and indices into it.
+/// What an operator looks up, where it has a table and indices into it.
 std::optional<TimedConditions::Lookups> lookups_of(const Call& call, BoundCall& bound) {
   if (et_schema::op_class(call.schema) != "embedding") {
     return std::nullopt;

@@ -230,7 +230,7 @@ std::int64_t count_wrong(const backends::Call& call, const CollectiveArea& area,
     const Buffer& output = call.outputs[i];
     switch (traits.sizes) {
       case CommSizes::kPairs:
-        // Of a reduction on its root alone the other ranks' results are nobody's.
+        // Nobody reads the other ranks' results of a reduction on its root alone.
         if (!traits.has_root || !traits.reduces || rank == 0) {
           expect(output, traits.reduces ? sums_of_ranks(area.ranks) : numbers_of_rank(0), 0);
         }

@@ -37,7 +37,7 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
 
 constexpr double kTransposed = 0.75;
 
-/// Of a core's own cache, the second level; a usual one where the system does not tell.
+/// The size of a core's own cache, the second level; a usual one where the system does not tell.
 std::size_t own_cache_bytes() {
   constexpr long kUsual = 1L << 20U;
 #if defined(_SC_LEVEL2_CACHE_SIZE)

@@ -54,7 +54,7 @@ struct Comparison {
   /// The runs' environments are alike except for what is compared: a change that most rows share is
   /// then the machine's state.
   bool is_alike = true;
-  /// Of the most interrupted run; see Run. Many widen all intervals.
+  /// Those of the most interrupted run; see Run. Many of them widen all intervals.
   std::optional<double> switches_per_s;
   /// So many interruptions that no row is SLOWER or FASTER: its change may be the work of others.
   bool was_busy = false;

@@ -258,7 +258,7 @@ class RankComposer {
     origin.piece =
         asked.name == asked.source ? asked.name : fmt::format("{} of {}", asked.name, asked.source);
     origin.occurrence = occurrence.name;
-    // Of all in the mix: what repeats may stand in something that repeats.
+    // It counts those of the whole mix: what repeats may stand in something that repeats.
     origin.repetition = repetitions_[occurrence.name]++;
     origin.rank = bench.recorded_rank(chosen);
     if (chosen < bench.sources.size()) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -26,7 +25,7 @@ using et_schema::SlotId;
 constexpr std::size_t kLongestInline = 12;
 constexpr std::size_t kShortestPart = 24;
 constexpr std::size_t kLongestPart = 48;
-/// Of a function that is called once.
+/// A function that is called once has at most so many.
 constexpr std::size_t kMostParameters = 32;
 
 std::string text_of(const Argument& argument);

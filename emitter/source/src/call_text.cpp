@@ -145,7 +145,7 @@ std::string CallWriter::typed_call(const Callable& callable, const std::vector<A
   const std::string name(callable.name);
   const std::vector<SchemaArgument>& schema = callable.arguments;
   const ArgumentStyle style{Dialect::kTyped, devices_, is_list_function(name), &vectors};
-  // Behind the last argument that is not its default nothing is written.
+  // Nothing is written behind the last argument that is not its default.
   std::size_t count = schema.size();
   while (count > 0 && is_default(recorded[count - 1], schema[count - 1].default_value)) {
     --count;

@@ -1,7 +1,6 @@
 #include "et_schema/model/open_comms.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace understudy::et_schema {
 

@@ -46,7 +46,7 @@ bool can_be_given(std::string_view recorded, std::string_view wanted) {
   return is_same && from.is_list == to.is_list;
 }
 
-/// Of the process; made when it is first used.
+/// The process's own map, made when it is first used.
 OperatorMap& map_of_process() {
   static OperatorMap map = [] {
     OperatorMap built_in;

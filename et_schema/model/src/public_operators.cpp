@@ -14,7 +14,7 @@ constexpr auto kOperators = std::to_array<std::string_view>({
 #include "public_operators.inc"
 });
 
-/// Of LibTorch's own libraries; others register from Python, or are loaded by users.
+/// LibTorch's own libraries have these; others register from Python, or are loaded by users.
 constexpr auto kSpaces = std::to_array<std::string_view>(
     {"_c10d_functional", "_quantized", "aten", "c10d", "mkl", "mkldnn", "mkldnn_prepacked",
      "onednn", "prepacked", "profiler", "quantized", "sparse"});

@@ -73,7 +73,7 @@ SparseContent content_of(const Program& program, SlotId sparse, std::size_t dime
   return content;
 }
 
-/// Of indices as COO has them: a row for each dimension, a column for each element.
+/// Indices are as COO has them: a row for each dimension, a column for each element.
 std::optional<SparseContent> content_at(const Program& program, SlotId sparse,
                                         const SlotId* indices) {
   if (indices == nullptr || program.slots[*indices].sizes.size() != 2) {

@@ -1,6 +1,5 @@
 #include "gunzip.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <new>
 

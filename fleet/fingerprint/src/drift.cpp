@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include "et_schema/model/op_class.h"
 #include "fleet/fingerprint/fingerprint.h"

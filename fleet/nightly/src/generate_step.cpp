@@ -35,7 +35,7 @@ class GenerateStep {
 
   void run() {
     if (const std::string word = refused_generate_flag(job_.flags); !word.empty()) {
-      // Of a job that an earlier version added.
+      // An earlier version added such a job.
       throw et_schema::bad_input("flags that a job cannot have",
                                  {.expected = allowed_generate_flags(),
                                   .got = word,

@@ -34,8 +34,8 @@ struct InputName {
   std::string name;  ///< below the job's folder
 };
 
-/// Of a folder files alone, as `generate` takes them: a pipe in it would never end, a link may lead
-/// nowhere.
+/// A folder gives its files alone, as `generate` takes them: a pipe in it would never end, a link
+/// may lead nowhere.
 std::vector<InputName> names_below(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {

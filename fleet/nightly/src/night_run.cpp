@@ -236,7 +236,7 @@ std::int64_t plan_night(Connection& connection, const ObjectStore& store,
     if (is_generate_only(connection, id, options.platform)) {
       return;
     }
-    // Of a night that was open: what is made in it is replayed once it is made; the rest is here.
+    // In a night that was open, what is made is replayed once it is made; the rest is added here.
     const std::vector<Benchmark> current = current_benchmarks(connection);
     for (const Benchmark& benchmark : current) {
       if (open || due.replay.contains(benchmark.id)) {

@@ -184,7 +184,7 @@ Leftovers ObjectStore::remove_leftovers(double age_s, bool only_counts) const {
     for_each_file(folder_ / part, [&](const fs::directory_entry& entry) {
       const bool is_object = is_digest(entry.path().parent_path().filename().string() +
                                        entry.path().filename().string());
-      // Of the entry itself: a worker's link to an object that was written long ago is young.
+      // The entry's own age counts: a worker's link to an old object is young.
       struct stat status {};
       if (is_object || ::lstat(entry.path().c_str(), &status) != 0 ||
           now - seconds_of(status.st_mtim) < age_s) {

@@ -10,7 +10,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Node;
 using et_schema::NodeClass;
 using et_schema::NodeIndex;
 using et_schema::OwnTimes;

@@ -32,8 +32,8 @@ ValueRule narrow_targets(ValueRule rule, const Integers& range, bool is_captured
   return rule;
 }
 
-/// Of two ranges. If they exclude each other they cannot both be of this memory: what the operator
-/// asks keeps it running.
+/// What two ranges have in common. If they exclude each other they cannot both be of this memory:
+/// then the one that the operator asks for keeps it running.
 ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   ValueRule both = a.why == kCapturedRange ? b : a;
   const ValueRule& other = a.why == kCapturedRange ? a : b;

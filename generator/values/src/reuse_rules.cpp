@@ -221,7 +221,7 @@ class ZipfSampler {
 using et_schema::Repeat;
 using et_schema::ReuseBin;
 
-/// At most `width` numbers for the draws of these repeats.
+/// These repeats' draws, made of at most `width` numbers.
 std::vector<Repeat> squeezed(std::vector<Repeat> repeats, std::int64_t width) {
   std::int64_t numbers = 0;
   std::int64_t draws = 0;

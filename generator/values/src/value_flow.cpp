@@ -126,8 +126,8 @@ class ValueAssigner {
     }
   }
 
-  /// Of externals: what the program itself computes has the zeros that it computes. That it takes
-  /// a logarithm of such is kept, since its infinities are then no error of a replay.
+  /// Externals get them; what the program itself computes has the zeros that it computes. That it
+  /// takes a logarithm of such is kept, since its infinities are then no error of a replay.
   void use_captured_zeros(const Instruction& instruction) {
     const bool is_logarithm = operator_facts(instruction.name).is_logarithm;
     for_each_captured(

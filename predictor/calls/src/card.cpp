@@ -177,7 +177,7 @@ double usable_cores() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/// Of /proc/cpuinfo's or /proc/meminfo's "key : value"; empty: not told.
+/// The value in a "key : value" of /proc/cpuinfo or /proc/meminfo; empty: not told.
 std::string value_of(const char* path, const std::string& key) {
   std::ifstream stream(path);
   for (std::string line; std::getline(stream, line);) {

@@ -35,8 +35,8 @@ std::vector<TensorLayout> layouts_of(const std::vector<et_schema::TimedTensor>& 
   return layouts;
 }
 
-/// Of a calibration's rows the cold ones: in a step something else ran since an operator last met
-/// its tensors.
+/// A calibration's cold rows count: in a step something else ran since an operator last met its
+/// tensors.
 bool is_measured(const et_schema::InstructionTime& row) {
   const bool ran =
       row.as == et_schema::TimedAs::kExact || row.as == et_schema::TimedAs::kSubstitute;

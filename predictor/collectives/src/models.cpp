@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -196,7 +195,7 @@ std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey&
   return std::nullopt;
 }
 
-/// On as many nodes as rows were measured on; nothing where there are none of any kind.
+/// The time on as many nodes as rows were measured on; nothing where no row of any kind was.
 std::optional<Estimate> measured(const CollectiveModels& models, const SeriesKey& key, double bytes,
                                  int ranks) {
   if (const Series* series = find_series(models, key, bytes)) {

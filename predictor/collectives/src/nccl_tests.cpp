@@ -67,9 +67,9 @@ struct Group {
   std::set<std::string> hosts;
 };
 
-/// Of a process with several GPUs only the first is listed, whichever MPI started: as many ranks as
+/// A process with several GPUs lists only the first, whichever MPI started it: as many ranks as
 /// the configuration says stand behind each entry, unless the numbers of the entries leave no room.
-/// Of ranks that were split into groups each call has one group's.
+/// Where ranks were split into groups, each call has those of one group.
 Group group_of(const JsonField& config) {
   const auto number = [](const JsonField& of, const char* key) {
     const auto field = of.find(key);

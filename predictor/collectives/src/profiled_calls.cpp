@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/file_name.h"

@@ -184,7 +184,7 @@ RowFormat format_of(std::string_view text) {
     return has(text, "\"nccl_version\"") && has(text, "\"results\"") ? RowFormat::kNcclJson
                                                                      : RowFormat::kNone;
   }
-  // Behind the splits of a large group's first call.
+  // The latency may stand behind the many splits of a large group's first call.
   if (first == '[' && has(text, "\"comms\"") && has(text, "\"latency_us\"")) {
     return RowFormat::kCommReplay;
   }

@@ -30,7 +30,7 @@ struct AlphaBeta {
 };
 
 double time_ns(const AlphaBeta& base, CommKind kind, double bytes, int ranks) {
-  // Of no bytes where no latency was found: never 0, since shares of it are taken.
+  // Where no latency was found, no bytes take this: never 0, since shares of it are taken.
   constexpr double kLeastNs = 1e-6;
   const Traffic traffic = traffic_of(kind, bytes, ranks);
   return std::max(kLeastNs,

@@ -105,7 +105,7 @@ EmbeddingCosts operator_embedding_costs(const OperatorModels& models, DeviceKey 
     }
     return sum;
   };
-  // Of a usual table: tables of one step err together.
+  // The width is a usual table's: tables of one step err together.
   const auto width_of = [&predict](Direction direction) {
     constexpr double kBatch = 2048;
     const Estimate usual = predict({.rows = 100'000, .dim = 64, .pooling = 10}, kBatch, direction);

@@ -16,7 +16,7 @@ double in_sectors(double bytes) {
 /// Index pointers and the like that a warp reads for its bag.
 constexpr double kOffsetsBytes = 32 + 64;
 
-/// Of numbers of any size; the formulas were published of four bytes each.
+/// Numbers may have any size; the formulas were published for four bytes each.
 double row_bytes(const EmbeddingTable& table) {
   return in_sectors(static_cast<double>(table.item_bytes * table.dim));
 }

@@ -54,7 +54,7 @@ bool is_product_class(std::string_view kernel_class) {
   return kernel_class == "matmul" || kernel_class == "convolution" || kernel_class == "attention";
 }
 
-/// Of the call's kernels at usual shares of the peaks; 0: it tells no work.
+/// What the call's kernels take at usual shares of the peaks; 0: it tells no work.
 double usual_ns(const OperatorCall& call, const Card& card) {
   if (call.inputs.empty() && call.outputs.empty()) {
     return 0;
@@ -63,7 +63,7 @@ double usual_ns(const OperatorCall& call, const Card& card) {
   return kernel_ns(maker_of(card).usual, point.kernels.compute_ns, point.kernels.memory_ns);
 }
 
-/// Of an operator its own class, else that of its kernels.
+/// An operator's own class, else that of its kernels.
 std::string_view work_class(const RecordedKernels& recorded) {
   return recorded.call.name.empty() ? recorded.kernel_class
                                     : to_string(family_of(recorded.call.name));

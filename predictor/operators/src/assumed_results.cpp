@@ -1,6 +1,5 @@
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "et_schema/model/op_class.h"
@@ -33,7 +32,7 @@ void add_sizes(OperatorCall& call, Sizes sizes) {
   call.outputs.push_back({compute_dtype(call), std::move(sizes)});
 }
 
-/// Of arguments that do not fit each other the largest's sizes.
+/// Where arguments do not fit each other, the sizes are the largest one's.
 Sizes broadcast(const std::vector<TensorLayout>& inputs) {
   Sizes sizes;
   for (const TensorLayout& input : inputs) {

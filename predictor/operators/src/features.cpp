@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <span>
 
 #include "et_schema/support/content_hash.h"
 #include "kernel_load.h"
@@ -17,7 +16,7 @@ class Writer {
   explicit Writer(Features& x) : x_(x) {}
   void at(std::size_t index) { index_ = index; }
   void add(double value) { x_[index_++] = static_cast<float>(value); }
-  /// Of a size or a time, 0 included.
+  /// Adds the logarithm of a size or a time, which may be 0.
   void add_ln(double value) {
     constexpr double kLeast = 1e-6;
     add(std::log(std::max(value, kLeast)));

@@ -88,8 +88,8 @@ Booster make_booster(const Matrix& matrix, const TreeOptions& options) {
   return booster;
 }
 
-/// Of a leaf four digits behind the point: of a logarithm a ten-thousandth of the time. Files are
-/// as short, and what is read back from one is what was fitted.
+/// A leaf keeps four digits behind the point, of a logarithm: a ten-thousandth of the time. So
+/// files are short, and what is read back from one is what was fitted.
 float rounded(float value) {
   constexpr float kSteps = 1e4F;
   return std::round(value * kSteps) / kSteps + 0.0F;  // and no zero below zero

@@ -4,7 +4,7 @@
 
 namespace understudy::predictor {
 
-/// Of a card with less than 10 GB/s of memory bandwidth a processor (SharedModel::narrow).
+/// Whether its card has less than 10 GB/s of memory bandwidth a processor (SharedModel::narrow).
 [[nodiscard]] bool is_narrow(const Point& point);
 /// ln of nanoseconds.
 [[nodiscard]] double base_ln(const TwoClock& base, const Point& point);
@@ -20,7 +20,7 @@ namespace understudy::predictor {
 /// ln t - ln base.
 [[nodiscard]] std::vector<double> residuals_of(const Samples& samples, const CallModel& model);
 
-/// Of the base's residuals: few rows of an operator count less.
+/// Codes made of the base's residuals; few rows of an operator count less.
 [[nodiscard]] OperatorCodes codes_of(const Samples& samples, const std::vector<double>& residuals);
 
 /// As fit_model(), for calls above the samples: trees cannot go on, the trend of residuals does.

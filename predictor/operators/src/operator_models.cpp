@@ -100,7 +100,7 @@ Prediction bound_only(const Point& point, double least_ns) {
   return prediction;
 }
 
-/// Of a specification that leaves out the type's peak, the arithmetic is counted at float32's, of
+/// Where a specification leaves out the type's peak, the arithmetic is counted at float32's, of
 /// which tensor cores do many times: where it decides, the time is an upper bound of sorts.
 Prediction without_peak(Prediction prediction, DType dtype, double least_ns) {
   prediction.low_ns = std::min(prediction.low_ns, least_ns);
@@ -127,7 +127,7 @@ double least_call_ns(TimedAs timed) {
 }
 
 double least_ns(const Point& point, const Card& card, TimedAs timed) {
-  // Of what fits in the cache, memory does not decide.
+  // Memory does not decide where the bytes fit in the cache.
   const double bytes = point.memory_ns * card.bandwidth_bytes_per_s / 1e9;
   const double memory_ns = bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor;
   return std::max({point.least_compute_ns, memory_ns, least_call_ns(timed)});

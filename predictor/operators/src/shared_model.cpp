@@ -35,7 +35,7 @@ std::vector<double> values_of(const std::vector<CardBase>& cards, Parameter para
   return values;
 }
 
-/// Of an even number the lower of the middle two: hosts are slow in more ways than fast.
+/// The lower one of two in the middle, since hosts are slow in more ways than fast.
 double low_median(const std::vector<CardBase>& cards, Parameter parameter) {
   const std::vector<double> values = values_of(cards, parameter);
   return values[(values.size() - 1) / 2];

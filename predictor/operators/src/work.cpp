@@ -160,7 +160,7 @@ void set_attention(const OperatorCall& call, Work& work) {
     return;
   }
   const bool is_backward = has(call, "backward");
-  // Of a backward pass the gradient comes first, shaped as the query is.
+  // A backward pass has the gradient first, shaped as the query is.
   const TensorLayout& query = *tensors[0];
   const TensorLayout& key = *tensors[is_backward && tensors.size() > 2 ? 2 : 1];
   constexpr double kBackwardProducts = 2.5;  // five products where the forward pass has two

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string_view>
-#include <utility>
 
 #include "et_schema/support/error.h"
 #include "predictor/platform/platform_costs.h"

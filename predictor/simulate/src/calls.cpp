@@ -11,7 +11,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Slot;
 using et_schema::SlotId;
 

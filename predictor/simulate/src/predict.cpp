@@ -207,7 +207,7 @@ void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction
     et_schema::PredictedRecordedStep step;
     const std::int64_t step_ns = et_schema::recorded_step_ns(job.program(rank.rank));
     step.recorded_ms = static_cast<double>(step_ns) * kMsPerNs;
-    // Of a step that its device ends, not its host.
+    // The whole iteration stands for a step that its device ends, not its host.
     step.predicted_ms = step_ns > et_schema::own_step_ns(*profile)
                             ? rank.iteration_ms
                             : static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
@@ -288,7 +288,7 @@ const Estimate* estimate_of(const PlayedCost& cost, const Span& span, bool is_ga
   return nullptr;
 }
 
-/// Of one side: models are independent, within a model a share is common.
+/// The half-width on one side: models are independent, within a model a share is common.
 double half_width(const std::vector<Contribution>& contributions, double Contribution::*side,
                   double simulator_ns) {
   std::map<std::string, double> sums;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kModel = "recorded";
 
-/// Where no rank was seen to wait for a communication of a CPU: what is assumed of it.
+/// What is assumed of a communication of a CPU that no rank was seen to wait for.
 constexpr double kAssumedBytesPerNs = 10;
 constexpr double kAssumedLatencyNs = 20'000;
 

@@ -121,7 +121,7 @@ ObservedComms observed_comms(const Program& program, const Flow& flow) {
     if (own.host_joins.empty()) {
       continue;
     }
-    // Of several the last to be started is waited for longest.
+    // Where there are several, the last one that was started is waited for longest.
     const auto last = std::max_element(own.host_joins.begin(), own.host_joins.end(),
                                        [](const StreamPoint& a, const StreamPoint& b) {
                                          return a.instruction < b.instruction;

@@ -21,7 +21,7 @@ struct ObservedComm {
   bool is_whole = false;  ///< nothing else ran in the meantime, so it took no longer
 };
 
-/// Of a CPU's communications: by instruction what the host was seen to wait for each; and gaps and
+/// How long the host was seen to wait for a CPU's communications, by instruction; and the gaps and
 /// calls that were such a wait, which then are no time of the host's.
 struct ObservedComms {
   std::vector<std::optional<ObservedComm>> of_instruction;

@@ -46,8 +46,8 @@ class Recorder {
       [this](const std::string& op, const std::vector<at::Tensor>& results) { note(op, results); }};
 };
 
-/// Of each storage older than the step that an operator or a communication changes, the first slot
-/// that is there.
+/// The first slot that is there of each storage older than the step that an operator or a
+/// communication changes.
 std::map<StorageId, SlotId> changed_externals(const Program& program, const BoundProgram& bound) {
   std::map<StorageId, SlotId> changed;
   for (const Instruction& instruction : program.instructions) {

@@ -71,7 +71,7 @@ class CollectiveTimes {
   std::map<std::tuple<std::string, std::string, std::uint64_t>, Entry> entries_;
 };
 
-/// Of all communications of an iteration, from their medians.
+/// What all communications of an iteration took, from their medians.
 [[nodiscard]] et_schema::CommunicationUse communication_use(
     const std::vector<OverlapHook::Times>& times);
 

@@ -128,7 +128,7 @@ std::string Measurement::profiled_step(int rank) {
   return profiler.end(hook, rank, job_.world_size(), options_.asked.trace);
 }
 
-/// Of a device the host's counters tell nothing; a signal leaves the counts out.
+/// The host's counters tell nothing of a device; a signal leaves the counts out.
 std::vector<std::map<std::string, double>> Measurement::count_calls() {
   if (!options_.device.is_cpu() || stop_->is_interrupted()) {
     return {};

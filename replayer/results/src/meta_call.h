@@ -70,7 +70,7 @@ void set_recorded_on_cpu(bool on_cpu);
 // What rules are made of.
 /// Dense, with the dimensions in the tensor's order.
 [[nodiscard]] at::Tensor like(const at::Tensor& tensor);
-/// Of the tensor's sizes, in row-major order.
+/// A tensor of the same sizes, in row-major order.
 [[nodiscard]] at::Tensor plain(const at::Tensor& tensor);
 [[nodiscard]] at::Tensor sized(const at::Tensor& tensor, at::IntArrayRef sizes);
 [[nodiscard]] at::Tensor sized(const at::Tensor& tensor, at::IntArrayRef sizes,

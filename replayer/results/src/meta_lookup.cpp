@@ -76,7 +76,7 @@ MetaResults bag_weight_gradient(const MetaCall& call) {
   return {sized(call.tensor("grad"), {call.tensor("indices").size(0)})};
 }
 
-/// Of planes of classes; `reduction` 0 keeps the elements.
+/// The loss of planes of classes; `reduction` 0 keeps the elements.
 MetaResults class_loss(const MetaCall& call) {
   const at::Tensor self = call.tensor("self");
   const at::Tensor target = call.tensor("target");

@@ -293,7 +293,7 @@ class Trial {
            });
   }
 
-  /// Of another library's operator, by the operator map.
+  /// The results of another library's operator, by the operator map.
   std::optional<CallResults> mapped_results() {
     const std::string text = schema_text(program_, instruction_);
     auto mapped = find_mapped(text, kNoMemory);

@@ -192,7 +192,7 @@ std::variant<Code, std::string> code_on_gpu(const CompiledKernel& kernel,
               build->scratch_bytes * blocks, build->profile_scratch_bytes * blocks};
 }
 
-/// Of the first library that this processor takes.
+/// The code of the first library that this processor takes.
 std::variant<Code, std::string> code_on_cpu(const CompiledKernel& kernel) {
   std::string why;
   for (const et_schema::LibraryBuild& build : kernel.libraries) {

@@ -47,7 +47,7 @@ std::atomic<std::uint64_t> read_sink{0};
 /// Zero; no compiler knows.
 std::atomic<std::uint64_t> no_bits{0};
 
-/// Of the tensor, without the elements that strides repeat or leave out.
+/// The tensor's bytes without the elements that strides repeat or leave out.
 std::int64_t count_bytes(const at::Tensor& tensor) {
   std::int64_t extent = 1;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {

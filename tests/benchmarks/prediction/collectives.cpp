@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,8 +19,6 @@
 #include "predictor/collectives/models.h"
 #include "predictor/collectives/rows.h"
 #include "predictor/fitting/errors.h"
-#include "predictor/fitting/interpolation.h"
-#include "predictor/fitting/least_squares.h"
 
 namespace {
 
@@ -65,7 +62,7 @@ CommCall call_of(const CollectiveRow& row) {
 
 struct Outcome {
   Errors errors;
-  /// Share of the measurements inside the 90 % interval; 0 for models without intervals.
+  /// Share of the measurements inside the 90 % interval.
   double held = 0;
 };
 
@@ -82,63 +79,16 @@ Outcome judge(const Rows& test, const std::function<Estimate(const CollectiveRow
   return {summarize_errors(predicted, measured), held / static_cast<double>(test.size())};
 }
 
-void print(const std::string& model, const Outcome& outcome, bool has_interval) {
+void print(const Outcome& outcome) {
   const Errors& errors = outcome.errors;
-  const std::string held =
-      has_interval ? fmt::format("{:6.1f}", outcome.held * kPercent) : "     -";
-  fmt::print("  {:<46} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f} {}\n", model, errors.n,
+  fmt::print("  {:<11} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f} {:6.1f}\n", "", errors.n,
              errors.geometric * kPercent, errors.mean * kPercent, errors.worst * kPercent,
-             errors.bias * kPercent, held);
+             errors.bias * kPercent, outcome.held * kPercent);
 }
 
 void print_title(const std::string& title) {
-  fmt::print("\n{}\n  {:<46} {:>5} {:>7} {:>7} {:>7} {:>7} {:>6}\n", title, "errors in %", "n",
+  fmt::print("\n{}\n  {:<11} {:>5} {:>7} {:>7} {:>7} {:>7} {:>6}\n", title, "errors in %", "n",
              "GMAE", "MAPE", "max", "sign", "held");
-}
-
-/// A size and what it took.
-struct SizeTime {
-  double bytes = 0;
-  double us = 0;
-};
-
-std::map<int, std::vector<SizeTime>> sweeps_of(const Rows& rows) {
-  std::map<int, std::vector<SizeTime>> sweeps;
-  for (const CollectiveRow& row : rows) {
-    sweeps[row.ranks].push_back({static_cast<double>(row.bytes), row.median_ns / 1e3});
-  }
-  return sweeps;
-}
-
-Outcome judge_alpha_beta(const Rows& train, const Rows& test) {
-  std::map<int, std::vector<double>> fits;
-  for (const auto& [ranks, sweep] : sweeps_of(train)) {
-    DesignMatrix design;
-    std::vector<double> times;
-    for (const SizeTime& point : sweep) {
-      design.push_back({1, point.bytes});
-      times.push_back(point.us);
-    }
-    fits[ranks] = relative_least_squares(design, times);
-  }
-  return judge(test, [&](const CollectiveRow& row) {
-    const std::vector<double>& fit = fits.at(row.ranks);
-    return known(1e3 * (fit[0] + fit[1] * static_cast<double>(row.bytes)), "alpha_beta");
-  });
-}
-
-Outcome judge_log_log(const Rows& train, const Rows& test) {
-  const auto sweeps = sweeps_of(train);
-  return judge(test, [&](const CollectiveRow& row) {
-    std::vector<double> sizes;
-    std::vector<double> times;
-    for (const SizeTime& point : sweeps.at(row.ranks)) {
-      sizes.push_back(std::log(point.bytes));
-      times.push_back(std::log(point.us * 1e3));
-    }
-    const double ln_bytes = std::log(static_cast<double>(row.bytes));
-    return known(std::exp(interpolate(times, find_place(sizes, ln_bytes))), "log_log");
-  });
 }
 
 Outcome judge_ours(const Rows& train, const Rows& test) {
@@ -173,10 +123,8 @@ bool study_sizes(const Rows& rows) {
   const Rows train = chosen(rows, [](const auto& row) { return is_power_of_two(row.bytes); });
   const Rows test = chosen(rows, [&](const auto& row) { return sizes.contains(row.bytes); });
   print_title("Sizes between powers of two");
-  print("D: alpha-beta", judge_alpha_beta(train, test), false);
-  print("E: linear in ln size", judge_log_log(train, test), false);
   const Outcome ours = judge_ours(train, test);
-  print("alpha-beta with residual", ours, true);
+  print(ours);
   return is_within("sizes", ours, 0.0098, 0.0188);
 }
 
@@ -192,7 +140,7 @@ bool study_ranks(const Rows& rows) {
     });
     print_title(title);
     const Outcome ours = judge_ours(train, test);
-    print("alpha-beta with residual", ours, true);
+    print(ours);
     return ours;
   };
   const Outcome between =
@@ -207,10 +155,8 @@ void study_beyond(const Rows& rows) {
     print_title(title);
     const auto is_power = [](const auto& row) { return is_power_of_two(row.bytes); };
     print(
-        "alpha-beta with residual",
         judge_ours(chosen(rows, [&](const auto& row) { return is_power(row) && is_known(row); }),
-                   chosen(rows, [&](const auto& row) { return is_power(row) && !is_known(row); })),
-        true);
+                   chosen(rows, [&](const auto& row) { return is_power(row) && !is_known(row); })));
   };
   study("Fitted up to 128 MiB, asked for 256 MiB to 1 GiB", 0, 128 * kMiB);
   study("Fitted from 8 MiB on, asked for 1 to 4 MiB", 8 * kMiB, 1024 * kMiB);

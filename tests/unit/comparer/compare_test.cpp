@@ -195,7 +195,7 @@ constexpr SyntheticNoise kSteady = {.machine_spread = 0.004,
                                     .interruptions = 0.01};
 constexpr std::size_t kMostRuns = 5;
 
-/// Of the first row of that kind and name by number of runs A.
+/// The first row of that kind and name, by the number of runs A.
 std::vector<Row> by_runs(RowKind kind, const std::string& name, std::vector<comparer::Run> a,
                          const comparer::Run& b) {
   std::vector<Row> rows;

@@ -52,7 +52,7 @@ class RandomBench {
     return kTexts[below(kTexts.size())];
   }
 
-  /// Of what is no name.
+  /// A text that is no name.
   std::string free_text() { return coin() ? text() : "line\nbreak\ttab\r\x01\u009b"; }
 
   double real() {

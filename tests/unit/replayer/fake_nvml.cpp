@@ -28,7 +28,7 @@ bool is_mode(const char* text) {
 constexpr unsigned kMilliwatts = 250'500;
 constexpr unsigned kMilliseconds = 1000;
 
-/// Of a counter that goes by the clock: how often it moves. 0: there is none.
+/// How often a counter that goes by the clock moves. 0: there is none.
 unsigned long long period_ms() {
   const char* const mode = std::getenv("FAKE_NVML");
   return mode == nullptr ? 0 : std::strtoull(mode, nullptr, 10);

@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>

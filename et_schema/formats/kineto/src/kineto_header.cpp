@@ -1,9 +1,6 @@
 #include "kineto_header.h"
 
-#include <fmt/format.h>
-
 #include <string>
-#include <utility>
 
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/support/error.h"

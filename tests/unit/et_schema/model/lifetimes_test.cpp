@@ -17,7 +17,6 @@ using replayer::testing::kRelu;
 using replayer::testing::number;
 using replayer::testing::ProgramBuilder;
 using replayer::testing::ref;
-using replayer::testing::Sizes;
 using Bytes = std::vector<std::uint64_t>;
 
 constexpr std::int64_t kElements = 25;

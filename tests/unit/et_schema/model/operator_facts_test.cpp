@@ -24,14 +24,14 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-/// Of all overloads of a row's operator, in place or not.
+/// The arguments of all overloads of a row's operator, in place or not.
 std::set<std::string> arguments_of_row(const OperatorFacts& facts) {
   std::set<std::string> names;
   std::vector<std::string> forms = {std::string(facts.name), std::string(facts.name) + "_"};
   if (facts.name == "fbgemm::dense_embedding_codegen_lookup_function") {
     forms.emplace_back("fbgemm::split_embedding_codegen_lookup_adagrad_function");
     forms.emplace_back("fbgemm::split_embedding_codegen_lookup_adam_function_cpu");
-    // Of Adam on a GPU no package or trace here has the schema; it has a second one of these.
+    // No package or trace here has the schema of Adam on a GPU, which has a second one of these.
     names.insert("momentum2_dev");
   }
   for (const std::string& form : forms) {

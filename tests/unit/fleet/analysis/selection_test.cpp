@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "et_schema/support/error.h"
 #include "fleet/analysis/numerics.h"

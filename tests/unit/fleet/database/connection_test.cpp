@@ -1,7 +1,5 @@
 #include "fleet/database/connection.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <limits>
 #include <thread>

@@ -11,7 +11,6 @@ namespace {
 using et_schema::Argument;
 using et_schema::Bench;
 using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 

@@ -36,7 +36,7 @@ using test::one_profile;
 using test::one_trace;
 using test::profile_of;
 
-/// Of the file, by durations alone.
+/// All device time in the file, by durations alone.
 std::int64_t all_device_ns(const Profile& profile) {
   std::int64_t sum = 0;
   for (const KinetoEvent& event : profile.events) {

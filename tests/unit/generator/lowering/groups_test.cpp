@@ -11,7 +11,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::CommCall;
-using et_schema::GroupId;
 using et_schema::Losses;
 using et_schema::ProcessGroup;
 using Lists = std::vector<std::vector<ProcessGroup>>;

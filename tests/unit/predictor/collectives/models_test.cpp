@@ -143,7 +143,7 @@ TEST(CollectiveModels, AnotherElementTypeWidensAReduction) {
   EXPECT_TRUE(answer.modelled);
 }
 
-/// Of a profile often one size of a kind is known, and that a small one.
+/// A profile often tells one size of a kind, and a small one.
 TEST(CollectiveModels, OneSizeDoesNotTellWhatAByteTakes) {
   std::vector<CollectiveRow> rows = exact_rows(CommKind::kAllReduce, {4});
   rows.push_back(exact_row(CommKind::kAllToAll, 192, 4));

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,7 +41,7 @@ TEST(Heuristics, PlaceAsTheirNamesSay) {
   EXPECT_EQ(plans["random"].rank_of, plans_of(five_tables(), 2, kAnyMemory)["random"].rank_of);
 }
 
-/// Of public index data some tables are met by no sample.
+/// Some tables of public index data are met by no sample.
 TEST(Heuristics, TablesThatNobodyLooksUpTakeRoom) {
   const ShardTask task{{table("a", 1000, 16, 0), table("b", 500, 16, 0), table("c", 400, 16, 0)},
                        10};

@@ -215,7 +215,7 @@ int cuFuncSetAttribute(void*, int attribute, int value) {
   kept().attributes.emplace_back(attribute, value);
   return kSuccess;
 }
-/// Of a pointer to its memory as the GPU sees it, which is where it lies.
+/// Tells where the GPU sees the memory of a pointer, which is where it lies.
 int cuPointerGetAttribute(const void** value, int, const void* pointer) {
   *value = pointer;
   return kSuccess;

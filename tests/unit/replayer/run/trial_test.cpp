@@ -108,7 +108,7 @@ TEST_F(TrialTest, ABodyThatOnlyShapesWhatTheOperatorWritesStandsForNothing) {
   EXPECT_EQ(slot(sums)[0].item<float>(), 2.0F);
 }
 
-// By a view of it.
+// The body writes it through a view.
 TEST_F(TrialTest, ABodyThatWritesWhatTheOperatorWritesStandsForIt) {
   const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
   const SlotId sums = sink(DType::kFloat32, {4});

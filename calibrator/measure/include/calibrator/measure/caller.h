@@ -41,7 +41,7 @@ class Caller {
     TimingLimits limits;
     std::uint64_t seed = 0;
     c10::Device device{c10::kCPU};
-    /// Of a GPU: each call is repeated for so long, and its rows have the counter `energy_j`.
+    /// A GPU repeats each call for so long, and its rows have the counter `energy_j`.
     double energy_s = 0;
   };
   explicit Caller(Options options);

@@ -1,7 +1,5 @@
 #include "pages/html/from_json.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <deque>
 #include <map>

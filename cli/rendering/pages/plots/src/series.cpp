@@ -49,7 +49,7 @@ std::vector<double> known_of(const Values& values) {
   return known;
 }
 
-/// Of all lines.
+/// The known values of all lines.
 std::vector<double> known_of(const Series& plot) {
   std::vector<double> all;
   for (const SeriesLine& row : plot.lines) {

@@ -54,7 +54,7 @@ Extent extent_of(const Timeline& plot) {
   return extent;
 }
 
-/// Of each event four numbers: start, duration, name, kind.
+/// Each event has four numbers: start, duration, name, kind.
 Json data_of(const Timeline& plot, const Extent& extent) {
   Json lanes = Json::array();
   for (const TimelineLane& lane : plot.lanes) {

@@ -104,7 +104,7 @@ std::string before_after(const Figure& before, const Figure& after) {
   return first == last ? first : first + " → " + last;
 }
 
-/// Of the window, where it was sampled.
+/// The clock in the window where it was sampled, else before and after it.
 std::string clock_text(const et_schema::GpuHealth& health) {
   const et_schema::GpuSamples& samples = health.samples;
   if (!samples.sm_clock_min_mhz || !samples.sm_clock_max_mhz) {

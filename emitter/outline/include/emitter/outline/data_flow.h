@@ -75,7 +75,7 @@ class DataFlow {
   std::vector<std::size_t> crossing_;
 };
 
-/// From so many tensors on a vector of them pays.
+/// A vector of tensors pays from so many on.
 inline constexpr std::size_t kShortestVector = 4;
 /// The slots of an argument that is a list of so many tensors, each once; of others none.
 [[nodiscard]] std::vector<et_schema::SlotId> long_list(const et_schema::Argument& argument);

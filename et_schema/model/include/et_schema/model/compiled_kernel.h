@@ -72,7 +72,7 @@ struct KernelLaunch {
   std::array<std::int64_t, 3> grid{};
 };
 
-/// Of the text "launch KEY X Y Z", which a capture puts behind the arguments and their roles.
+/// Reads "launch KEY X Y Z", which a capture puts behind the arguments and their roles.
 /// Nothing for other texts, and for a grid that CUDA has not (X from 0 to 2^31 - 1, Y and Z to
 /// 65,535).
 [[nodiscard]] std::optional<KernelLaunch> kernel_launch(std::string_view text);

@@ -157,8 +157,8 @@ enum class BatchRule : std::uint8_t {
 inline constexpr std::size_t kBatchRuleCount =
     static_cast<std::size_t>(BatchRule::kPartAlongSecond) + 1;
 
-/// Of the values that an operator moves into its first result, or, of fbgemm's permutations, its
-/// second one.
+/// The order of the values that an operator moves into its first result, or, in fbgemm's
+/// permutations, its second one.
 enum class MovedOrder : std::uint8_t { kSame, kOther, kSorted };
 
 /// Whether the host waits until the device has computed what the operator reads.

@@ -38,7 +38,7 @@ namespace understudy::et_schema {
 /// ValueRule::why of the indices of a sparse tensor whose number of elements is assumed.
 inline constexpr std::string_view kAssumedElements = "assumed number of elements";
 
-/// Of a sparse tensor: so many elements in each place of the first dimension, as the rows of a
+/// A sparse tensor has so many elements in each place of the first dimension, as the rows of a
 /// graph's matrix have them, but at most an eighth of all and one at least.
 [[nodiscard]] constexpr std::int64_t assumed_elements(std::int64_t rows, std::int64_t all) {
   constexpr std::int64_t kElementsPerRow = 8;

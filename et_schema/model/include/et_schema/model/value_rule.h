@@ -147,7 +147,7 @@ struct IntegerRange {
   bool operator==(const IntegerRange&) const = default;
 };
 
-/// Of a rule that draws integers from a range, as indices are; nothing of others.
+/// The range that a rule draws integers from, as indices are drawn; nothing of other rules.
 [[nodiscard]] inline std::optional<IntegerRange> range_of(const ValueRule& rule) {
   if (const auto* integers = rule.as<ValueRule::Integers>()) {
     return IntegerRange{integers->low, integers->high};

@@ -25,9 +25,9 @@ struct ChangePointOptions {
 /// Fewer figures show no change.
 inline constexpr std::size_t kLeastFigures = 6;
 
-/// Of change points those between levels that last and whose medians differ by `min_magnitude`; the
-/// last level has to have lasted, too. Otava takes an outlier for two changes
-/// (docs/results/fleet.md has rates). Sets `before` and `after`.
+/// The change points between levels that last and whose medians differ by `min_magnitude`; the last
+/// level has to have lasted, too. Otava takes an outlier for two changes (docs/results/fleet.md has
+/// rates). Sets `before` and `after`.
 [[nodiscard]] std::vector<ChangePoint> lasting(std::vector<ChangePoint> points,
                                                const std::vector<double>& series,
                                                const ChangePointOptions& options);

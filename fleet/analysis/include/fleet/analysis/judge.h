@@ -35,7 +35,7 @@ struct Judgement {
 [[nodiscard]] Judgement judge(const std::vector<et_schema::Report>& before,
                               const et_schema::Report& tonight, double least = kLeastChange);
 
-/// Of a night whose first replay was judged to have changed: what is told, as the replay made again
+/// What is told of a night whose first replay was judged to have changed, as the replay made again
 /// at once was judged. What passes is no change.
 [[nodiscard]] Judgement confirmed(const Judgement& first, const Judgement& again);
 

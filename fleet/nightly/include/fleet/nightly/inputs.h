@@ -10,8 +10,8 @@ struct InputState {
   bool is_recent = false;  ///< some file changed so lately that its next change could look the same
 };
 
-/// Of a file, or of all files below a folder except hidden ones. Throws Error (bad input) if there
-/// are none.
+/// The state of a file, or of all files below a folder but hidden ones. Throws Error (bad input) if
+/// there are none.
 [[nodiscard]] InputState input_state(const std::string& path);
 
 /// Digest of the names and the content of these files. Reads them in pieces.

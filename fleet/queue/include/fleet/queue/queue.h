@@ -101,7 +101,7 @@ struct FinishedWork {
   double seconds = 0;  ///< in the hands of who finished it; NaN: nobody, or not known
 };
 [[nodiscard]] std::vector<FinishedWork> finished_work(Connection& connection, std::int64_t night);
-/// Of a whole night, on all platforms: nothing is left to be done.
+/// Whether nothing of a night is left to be done, on all platforms.
 [[nodiscard]] bool is_all_done(Connection& connection, std::int64_t night);
 
 /// A worker that shows signs of life, and where.

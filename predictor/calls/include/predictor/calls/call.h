@@ -23,7 +23,7 @@ struct TensorLayout {
   bool operator==(const TensorLayout&) const = default;
 };
 
-/// Of a sparse one: those that it holds, where known.
+/// A sparse one counts those that it holds, where known.
 [[nodiscard]] std::int64_t element_count(const TensorLayout& tensor);
 /// Bytes of the elements that it really has: a dimension of stride 0 counts once.
 [[nodiscard]] double stored_bytes(const TensorLayout& tensor);

@@ -34,7 +34,7 @@ struct Card {
   bool operator==(const Card&) const = default;
 };
 
-/// Of `dtype` where known, else of float32, which may be a sixteenth of it (has_peak() tells).
+/// The peak of `dtype` where known, else float32's, which may be a sixteenth (has_peak() tells).
 [[nodiscard]] double peak_flops(const Card& card, DType dtype);
 /// Whether the card says what it does in that type: float32, or among flops_by_dtype.
 [[nodiscard]] bool has_peak(const Card& card, DType dtype);

@@ -72,7 +72,7 @@ class Costs {
   Costs& operator=(const Costs&) = delete;
   virtual ~Costs() = default;
 
-  /// Of a kOp, kAlias, kNative or kKernel instruction of `program`.
+  /// The cost of a kOp, kAlias, kNative or kKernel instruction of `program`.
   [[nodiscard]] virtual OperatorCost of_operator(const Program& program,
                                                  const Instruction& instruction) const = 0;
   /// From the arrival of the last rank to the end.

@@ -51,7 +51,7 @@ struct Series {
 /// Fits rows of one key, all of two ranks or more; at least one.
 [[nodiscard]] Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows);
 
-/// Of a call of that kind on two ranks or more.
+/// The time of a call of that kind on two ranks or more.
 [[nodiscard]] Estimate estimate(const Series& series, double bytes, int ranks);
 
 }  // namespace understudy::predictor

@@ -33,7 +33,7 @@ struct EmbeddingModel {
   bool operator==(const EmbeddingModel&) const = default;
 };
 
-/// Of a table, the terms but for the call's 1. The rows that a batch meets most often stay in the
+/// A table's terms but for the call's 1. The rows that a batch meets most often stay in the
 /// cache: by the shares of reuse.
 [[nodiscard]] EmbeddingTerms terms_of(const EmbeddingTable& table, double batch,
                                       double cache_bytes);

@@ -35,7 +35,7 @@ struct Shard {
 /// What a platform tells.
 struct ShardCosts {
   EmbeddingCosts embedding;
-  /// Of an exchange between so many ranks whose busiest link carries so many bytes.
+  /// The time of an exchange between so many ranks whose busiest link carries so many bytes.
   std::function<Estimate(double link_bytes, int ranks)> all_to_all;
 };
 

@@ -42,7 +42,7 @@ struct FittedModel {
   std::vector<CandidateErrors> candidates;  ///< the chosen one first
   double width = 0;         ///< ln: the interval is time / e^width … time * e^width
   double width_beyond = 0;  ///< outside of the range
-  /// Of what the card's specification lets no call be faster than, the share that the fastest row
+  /// The share of what the card's specification lets no call be faster than, that the fastest row
   /// took; 1 where all took that or longer. A measurement tells more than a data sheet.
   double least_share = 1;
   Range range;

@@ -34,10 +34,10 @@ struct PlatformDevice {
 struct CostParts {
   std::function<Estimate(const CommCall&)> communication = {};
   std::function<Estimate(const Program&, const Instruction&)> gap = {};
-  /// Of an operator on a host: what the page faults take that it meets there. Measured calls meet
-  /// none: their results lie where those of the call before lay. Without it: nothing.
+  /// What the page faults take that an operator meets on a host. Measured calls meet none: their
+  /// results lie where those of the call before lay. Without it they take nothing.
   std::function<Estimate(const Program&, const Instruction&)> page_faults = {};
-  /// Of an operator on a card: the issuing thread's time.
+  /// The issuing thread's time of an operator on a card.
   std::function<Estimate(const Program&, const Instruction&)> host = {};
 };
 

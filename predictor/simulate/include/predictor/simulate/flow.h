@@ -23,7 +23,7 @@ struct Stream {
   std::optional<std::int64_t> recorded = {};  ///< its number in the profile
   bool communicates = false;
   et_schema::GroupId group = 0;  ///< of one that communicates and that no profile shows
-  /// Of sends and receives: the peer. Each direction between two ranks is a queue of its own, since
+  /// The peer of sends and receives. Each direction between two ranks is a queue of its own, since
   /// both may send before they receive.
   std::optional<std::int64_t> peer = {};
   bool sends = false;

@@ -16,7 +16,7 @@ struct Contribution {
   std::string model;
 };
 
-/// Of the errors' variance so much is common to all operators of a model: what the platform did
+/// So much of the errors' variance is common to all operators of a model: what the platform did
 /// while it was measured, and what the model gets wrong throughout.
 inline constexpr double kCommonShare = 0.25;
 
