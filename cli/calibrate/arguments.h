@@ -10,7 +10,7 @@ namespace understudy::cli {
 
 /// What the first interrupt is answered.
 inline constexpr const char* kEndingWords =
-    "\ncalibrate: ending the measurement, its rows are kept; once more ends it at once\n";
+    "\ncalibrate: ending the measurement, its rows are kept; once more ends it at once";
 
 /// What `calibrate` was asked to do. Without inputs it measures.
 struct CalibrateArguments {

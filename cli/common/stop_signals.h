@@ -14,13 +14,21 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
+  /// From here on a signal that ends the process says so on standard error, in one line, and where
+  /// it found it: see at(). Without it the process ends without a word.
+  void announce(const char* program);
+  /// Where the program is from here on: "matching". `closer`, if any, writes more, with only such
+  /// calls as a signal handler may make.
+  static void at(const char* place, void (*closer)() = nullptr);
   /// Notes signals from here on; before, they end the process. The first one says `words` on
-  /// standard error, which live as long as the program; null: nothing.
+  /// standard error, which live as long as the program, and where it found an announced one; null:
+  /// nothing.
   void listen(const char* words);
   /// 0 as long as none has come.
   [[nodiscard]] static const std::atomic<int>& signal();
 
  private:
+  bool is_set_ = false;  ///< whether a signal does something else than by default
   bool is_listening_ = false;
 };
 

@@ -25,6 +25,7 @@
 #include "replay/simulated_comms.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
+#include "replayer/run/crash.h"
 #include "replayer/substitutes/mapped.h"
 
 namespace understudy::cli {
@@ -65,13 +66,20 @@ class WipeAtEnd {
 
 int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   const WipeAtEnd wipe(progress_);
+  const std::optional<backends::Launch> launch = backends::launched();
+  const bool has_company = launch && launch->world_size > 1;
+  if (!has_company || launch->rank == 0) {
+    signals_.announce("replay");
+  }
   std::optional<Error> refused;  // told once all ranks are there, by one of them
   try {
     arguments_ = read_arguments();
   } catch (const Error& error) {
     refused = error;
   }
+  StopSignals::at("joining the other ranks");
   join_launcher();
+  StopSignals::at("checking its arguments");
   together([&] {
     if (refused) {
       throw Error(*refused);
@@ -87,6 +95,7 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
     has_ended_ = true;
     return status;
   }
+  StopSignals::at("reading the benchmark");
   together([&] { load(); });
   if (!is_alone()) {
     check_same(benchmark_hash(), "the ranks have read different benchmarks", arguments_.input,
@@ -322,6 +331,7 @@ void ReplayJob::match_ranks() {
     return;
   }
   progress_.show("matching");
+  StopSignals::at("matching");
   std::vector<std::string> orders(static_cast<std::size_t>(backend_->world_size()));
   together([&] {
     if (is_first()) {
@@ -345,6 +355,7 @@ replayer::RankRun ReplayJob::measure() {
   }
   options.monitor.stop_signal = &StopSignals::signal();
   options.monitor.progress = [this](const replayer::PhaseProgress& at) {
+    StopSignals::at(replayer::to_string(at.phase), replayer::say_running_step);
     if (at.phase == replayer::Phase::kIterations) {
       signals_.listen(is_first() ? kEndingWords : nullptr);  // before, there is nothing to be kept
     }
@@ -352,6 +363,7 @@ replayer::RankRun ReplayJob::measure() {
   };
   replayer::RankRun run = replayer::replay_rank(bench_, bench_rank(), *backend_, options);
   progress_.clear();
+  StopSignals::at("merging the ranks' reports");
   return run;
 }
 

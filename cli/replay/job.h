@@ -20,7 +20,7 @@ namespace understudy::cli {
 
 /// What SIGINT answers while something is measured.
 inline constexpr const char* kEndingWords =
-    "\nreplay: ending the measurement, to report what was measured; once more ends it at once\n";
+    "\nreplay: ending the measurement, to report what was measured; once more ends it at once";
 
 /// One process' part in a replay, alone or under a launcher.
 class ReplayJob {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -26,7 +27,7 @@ namespace impl = torch::profiler::impl;
 using Json = nlohmann::json;
 
 constexpr const char* kStepName = "ProfilerStep#1";
-/// No thread of a system has this number.
+/// No thread of a system has this number or a higher one.
 constexpr int kCommunicationThread = 1'000'000'000;
 
 std::int64_t elements_of(const std::vector<backends::Buffer>& buffers) {
@@ -44,6 +45,53 @@ std::string name_of(const Step& step) {
 impl::ProfilerConfig config() {
   return impl::ProfilerConfig(impl::ProfilerState::KINETO, /*report_input_shapes=*/true,
                               /*profile_memory=*/true);
+}
+
+/// Spans of one group, none of which overlaps another: as a stream shows what runs on it.
+struct Row {
+  std::string name;
+  ProfiledHook::Clock::time_point end;
+};
+
+/// Adds the spans as events of threads. `step_us`: the profile's time of the step's begin.
+void add_spans(const ProfiledHook& hook, double step_us, const Json& process, Json& events) {
+  using Clock = ProfiledHook::Clock;
+  const auto microseconds = [](Clock::duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  };
+  std::vector<ProfiledHook::Span> spans = hook.spans();
+  std::ranges::sort(spans, {}, &ProfiledHook::Span::begin);
+  std::vector<Row> rows;
+  std::map<backends::GroupId, Clock::time_point> group_ends;  // of its collectives
+  for (const ProfiledHook::Span& span : spans) {
+    const BoundComm& comm = hook.comm_of(span);
+    Clock::time_point begin = span.begin;
+    if (!et_schema::is_message(comm.call.kind)) {
+      Clock::time_point& group_end = group_ends.try_emplace(comm.call.group, begin).first->second;
+      begin = std::max(begin, std::min(group_end, span.end));  // behind those that came before it
+      group_end = std::max(group_end, span.end);
+    }
+    const std::string name = fmt::format("communication in '{}'", comm.group_name);
+    auto row = std::ranges::find_if(
+        rows, [&](const Row& other) { return other.name == name && other.end <= begin; });
+    if (row == rows.end()) {
+      row = rows.insert(rows.end(), {name, {}});
+      events.push_back({{"ph", "M"},
+                        {"name", "thread_name"},
+                        {"pid", process},
+                        {"tid", kCommunicationThread + (row - rows.begin())},
+                        {"args", {{"name", name}}}});
+    }
+    row->end = span.end;
+    events.push_back({{"ph", "X"},
+                      {"cat", "user_annotation"},
+                      {"name", span.name},
+                      {"pid", process},
+                      {"tid", kCommunicationThread + (row - rows.begin())},
+                      {"ts", step_us + microseconds(begin - hook.begin())},
+                      {"dur", microseconds(span.end - begin)},
+                      {"args", {{"behind others, us", microseconds(begin - span.begin)}}}});
+  }
 }
 
 }  // namespace
@@ -106,7 +154,8 @@ void ProfiledHook::called(const Step& step, const torch::jit::Stack& stack) {
     issue_->called(step, stack);
   }
   if (const backends::Ended end = end_of_comm(bound_, step, Clock::now())) {
-    spans_.push_back({fmt::format("{} in '{}', communication {}", name_of(step),
+    spans_.push_back({step.index,
+                      fmt::format("{} in '{}', communication {}", name_of(step),
                                   bound_.comms[step.index].group_name, step.index),
                       starts_[step.index], *end});
   }
@@ -152,25 +201,7 @@ std::string StepProfiler::end(const ProfiledHook& hook, int rank, int world_size
   if (step == events.end() || hook.spans().empty()) {
     return profile.dump();
   }
-  const double step_us = step->at("ts").get<double>();
-  const Json process = step->at("pid");
-  const auto microseconds = [](ProfiledHook::Clock::duration time) {
-    return std::chrono::duration<double, std::micro>(time).count();
-  };
-  events.push_back({{"ph", "M"},
-                    {"name", "thread_name"},
-                    {"pid", process},
-                    {"tid", kCommunicationThread},
-                    {"args", {{"name", "communication"}}}});
-  for (const ProfiledHook::Span& span : hook.spans()) {
-    events.push_back({{"ph", "X"},
-                      {"cat", "user_annotation"},
-                      {"name", span.name},
-                      {"pid", process},
-                      {"tid", kCommunicationThread},
-                      {"ts", step_us + microseconds(span.begin - hook.begin())},
-                      {"dur", microseconds(span.end - span.begin)}});
-  }
+  add_spans(hook, step->at("ts").get<double>(), Json(step->at("pid")), events);
   return profile.dump();
 }
 

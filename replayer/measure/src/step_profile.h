@@ -20,6 +20,7 @@ class ProfiledHook : public NoHook {
   using Clock = std::chrono::steady_clock;
   /// A communication from its start to its end.
   struct Span {
+    std::size_t comm = 0;  ///< its number
     std::string name;
     Clock::time_point begin;
     Clock::time_point end;
@@ -42,6 +43,7 @@ class ProfiledHook : public NoHook {
   /// When the step began.
   [[nodiscard]] Clock::time_point begin() const { return begin_; }
   [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
+  [[nodiscard]] const BoundComm& comm_of(const Span& span) const { return bound_.comms[span.comm]; }
 
  private:
   void record(const Step& step);
@@ -66,9 +68,10 @@ class StepProfiler {
   StepProfiler& operator=(const StepProfiler&) = delete;
   ~StepProfiler();
 
-  /// Ends it: its Kineto profile as JSON, with the hook's spans as a thread of their own and the
-  /// rank. It goes by way of the file `path`, which is removed. Throws Error (failed) where Kineto
-  /// wrote nothing.
+  /// Ends it: its Kineto profile as JSON, with the rank, and the hook's spans on threads of their
+  /// own: a group's collectives run one behind the other, on one; messages that overlap lie on
+  /// several. It goes by way of the file `path`, which is removed. Throws Error (failed) where
+  /// Kineto wrote nothing.
   [[nodiscard]] std::string end(const ProfiledHook& hook, int rank, int world_size,
                                 const std::string& path);
 

@@ -143,7 +143,7 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   return settings;
 }
 
-std::string_view to_string(Phase phase) {
+const char* to_string(Phase phase) {
   switch (phase) {
     case Phase::kTensors:
       return "making tensors";

@@ -50,7 +50,7 @@ std::string_view cause_of_signal(int signal) {
 
 void on_crash(int signal) {
   const Step* step = RunningStep::current();
-  if (step == nullptr || step->source == nullptr) {
+  if (step == nullptr || step->source == nullptr || step->source->comm) {
     ::signal(signal, SIG_DFL);
     raise(signal);
     return;
@@ -81,6 +81,15 @@ void name_crashes() {
   action.sa_flags = SA_ONSTACK;
   for (const int signal : kCrashes) {
     sigaction(signal, &action, nullptr);
+  }
+}
+
+void say_running_step() {
+  if (const Step* step = RunningStep::current(); step != nullptr && step->source != nullptr) {
+    say(", ");
+    say(step->source->name);
+    say(", node ");
+    say_number(step->source->node_id);
   }
 }
 

@@ -148,12 +148,16 @@ void Machine::perform(BoundProgram& program, const Step& step) {
     case StepKind::kGive:
       slots_[step.index] = given_[step.index];
       break;
-    case StepKind::kStart:
+    case StepKind::kStart: {
+      const RunningStep running(step);
       start(program, program.comms[step.index]);
       break;
-    case StepKind::kJoin:
+    }
+    case StepKind::kJoin: {
+      const RunningStep running(step);
       join(program.comms[step.index]);
       break;
+    }
     case StepKind::kCall:
     case StepKind::kSubstitute:
       UNDERSTUDY_ASSERT(false);

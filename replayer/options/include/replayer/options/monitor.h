@@ -19,7 +19,7 @@ enum class Phase : std::uint8_t {
   kTimingPasses,  ///< those that time each operator
 };
 /// "trial", "warm-up", …
-[[nodiscard]] std::string_view to_string(Phase phase);
+[[nodiscard]] const char* to_string(Phase phase);
 
 /// How far a phase is. Of the trial `done` counts instructions, else iterations.
 struct PhaseProgress {

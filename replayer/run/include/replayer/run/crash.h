@@ -6,8 +6,8 @@
 
 namespace understudy::replayer {
 
-/// While it lives, a crash on its thread counts as this step's; a crash on a thread that works for
-/// an operator counts as that of the step that began last.
+/// While it lives, its thread is in this step: a crash on it counts as this step's; a crash on a
+/// thread that works for an operator counts as that of the step that began last.
 class RunningStep {
  public:
   explicit RunningStep(const Step& step) {
@@ -21,7 +21,7 @@ class RunningStep {
   RunningStep(const RunningStep&) = delete;
   RunningStep& operator=(const RunningStep&) = delete;
 
-  /// Null outside of operators. Safe in a signal handler.
+  /// Null outside of operators and communications. Safe in a signal handler.
   [[nodiscard]] static const Step* current() {
     return here_ != nullptr ? here_ : last_.load(std::memory_order_relaxed);
   }
@@ -35,5 +35,9 @@ class RunningStep {
 /// operator that was running, and ends the process with the status of a failed run. Outside of
 /// operators the signal does what it did before.
 void name_crashes();
+
+/// Writes ", aten::mm, node 5", of what is running, to standard error; nothing between operators
+/// and communications. For signal handlers.
+void say_running_step();
 
 }  // namespace understudy::replayer
