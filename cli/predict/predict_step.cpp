@@ -4,7 +4,6 @@
 #include <cmath>
 #include <deque>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
