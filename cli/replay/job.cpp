@@ -68,7 +68,7 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   const WipeAtEnd wipe(progress_);
   const std::optional<backends::Launch> launch = backends::launched();
   const bool has_company = launch && launch->world_size > 1;
-  if (!has_company || launch->rank == 0) {
+  if (!has_company) {  // a launcher ends its ranks by the same signal if another one has failed
     signals_.announce("replay");
   }
   std::optional<Error> refused;  // told once all ranks are there, by one of them

@@ -1,7 +1,6 @@
 #include "waits.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -190,7 +189,7 @@ std::int64_t awaited_before(const et_schema::Profile& profile, const HostEvents&
     return host.relative(profile.events[source].ts_ns) +
            std::clamp<std::int64_t>(profile.events[source].dur_ns, 0, kLatestNs);
   };
-  std::int64_t before_ns = std::numeric_limits<std::int64_t>::min();  // the earlier work's end
+  std::int64_t before_ns = 0;  // the earlier work's end
   for (const UnlinkedEvent& event : device.unlinked) {
     before_ns =
         event.launch == event.source ? std::max(before_ns, end_of(event.source)) : before_ns;

