@@ -229,7 +229,7 @@ bool ShardRoles::concern(const Instruction& instruction) const {
   bool concerned = false;
   for (const auto* side : {&instruction.args, &instruction.results}) {
     et_schema::for_each_slot(
-        *side, [&](SlotId slot) { concerned = concerned || roles_[slot] != ShardRole::kOther; });
+        *side, [&](SlotId slot) { concerned = concerned || of(slot) != ShardRole::kOther; });
   }
   return concerned;
 }
@@ -239,19 +239,19 @@ bool ShardRoles::keeps_parts(const Instruction& instruction) const {
   const Slots in = et_schema::slots_in(instruction.args);
   const Slots out = et_schema::slots_in(instruction.results);
   return in.size() != 1 || out.size() != 1 ||
-         (roles_[in[0]] == ShardRole::kPart) == (roles_[out[0]] == ShardRole::kPart);
+         (of(in[0]) == ShardRole::kPart) == (of(out[0]) == ShardRole::kPart);
 }
 
 bool ShardRoles::makes_like_other(const Instruction& instruction) const {
   return part_use(program_, instruction, groups_) == PartUse::kMakesLike &&
-         roles_[et_schema::slots_in(instruction.args).front()] != ShardRole::kPart;
+         of(et_schema::slots_in(instruction.args).front()) != ShardRole::kPart;
 }
 
 bool ShardRoles::leaves_part(const Instruction& alias) const {
   const Slots in = et_schema::slots_in(alias.args);
   const Slots out = et_schema::slots_in(alias.results);
   return alias.kind == InstructionKind::kAlias && in.size() == 1 && out.size() == 1 &&
-         roles_[in.front()] == ShardRole::kPart && roles_[out.front()] != ShardRole::kPart;
+         of(in.front()) == ShardRole::kPart && of(out.front()) != ShardRole::kPart;
 }
 
 /// Memory for which a gathered whole is taken apart, which has nothing to do with a part that lay

@@ -25,7 +25,10 @@ class ShardRoles {
   ShardRoles(const et_schema::Program& program, const std::set<et_schema::GroupId>& groups,
              std::int64_t ranks, int rank);
 
-  [[nodiscard]] ShardRole of(et_schema::SlotId slot) const { return roles_[slot]; }
+  /// A slot that the recorded program lacks has none.
+  [[nodiscard]] ShardRole of(et_schema::SlotId slot) const {
+    return slot < roles_.size() ? roles_[slot] : ShardRole::kOther;
+  }
   [[nodiscard]] std::size_t size() const { return roles_.size(); }
   /// Whether a tensor of the instruction has one.
   [[nodiscard]] bool concern(const et_schema::Instruction& instruction) const;

@@ -72,10 +72,11 @@ std::uint64_t Shards::apply(Program& program, std::int64_t recorded_position,
       resize(program.slots[id], id, recorded_position, position);
     }
   }
+  const std::uint64_t dropped_bodies = change(program.instructions, program, position);
   separate_memory(program);
   give_templates(program);
   fit_storages(program_, program, rank_, "--world-size");
-  return change(program.instructions, program, position);
+  return dropped_bodies;
 }
 
 /// A part may have been made in the sizes of a piece of a whole.
