@@ -23,17 +23,6 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-bool is_contiguous(const Slot& slot) {
-  std::int64_t expected = 1;
-  for (std::size_t i = slot.sizes.size(); i-- > 0;) {
-    if (slot.strides[i] != expected) {
-      return false;
-    }
-    expected *= std::max<std::int64_t>(slot.sizes[i], 1);
-  }
-  return true;
-}
-
 bool is_index(const Slot& slot) {
   return slot.value && et_schema::range_of(*slot.value);
 }

@@ -21,6 +21,10 @@ std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes
   return strides;
 }
 
+bool is_contiguous(const Slot& slot) {
+  return slot.strides.empty() || slot.strides == contiguous_strides(slot.sizes);
+}
+
 std::int64_t extent_elements(const Slot& slot) {
   std::int64_t last = 0;
   for (std::size_t dim = 0; dim < slot.sizes.size(); ++dim) {

@@ -185,34 +185,41 @@ std::vector<HostWait> find_waits(const et_schema::Profile& profile, const HostEv
 std::int64_t awaited_before(const et_schema::Profile& profile, const HostEvents& host,
                             const Join& join, const DeviceEvents& device,
                             const std::vector<HostWait>& waits) {
-  const auto end_of = [&](std::uint32_t source) {
-    return host.relative(profile.events[source].ts_ns) +
-           std::clamp<std::int64_t>(profile.events[source].dur_ns, 0, kLatestNs);
+  const auto begin_of = [&](std::uint32_t source) {
+    return host.relative(profile.events[source].ts_ns);
   };
+  const auto end_of = [&](std::uint32_t source) {
+    return begin_of(source) + std::clamp<std::int64_t>(profile.events[source].dur_ns, 0, kLatestNs);
+  };
+  std::int64_t first_launch_ns = kLatestNs;  // that the profile shows
+  for (const DeviceEvent& event : device.linked) {
+    first_launch_ns = std::min(first_launch_ns, begin_of(event.launch));
+  }
   std::int64_t before_ns = 0;  // the earlier work's end
   for (const UnlinkedEvent& event : device.unlinked) {
-    before_ns =
-        event.launch == event.source ? std::max(before_ns, end_of(event.source)) : before_ns;
+    if (event.launch == event.source && begin_of(event.source) < first_launch_ns) {
+      before_ns = std::max(before_ns, end_of(event.source));
+    }
   }
-  std::vector<std::int64_t> of_steps;
-  for (std::size_t s = 0; s < join.steps.size(); ++s) {
+  if (device.linked.empty() || before_ns == 0) {
+    return 0;  // what has no launch may be the steps' own
+  }
+  std::vector<std::int64_t> of_steps(join.steps.size());
+  for (const HostWait& wait : waits) {
+    if (wait.start_ns < first_launch_ns) {
+      of_steps[wait.step] += std::clamp<std::int64_t>(before_ns - wait.start_ns, 0, wait.host_ns);
+    }
+  }
+  for (std::size_t s = 0; s < of_steps.size(); ++s) {
     const StepSpan& span = join.steps[s].span;
-    std::int64_t first_launch_ns = span.end_ns;
     std::int64_t left_ns = 0;
-    for (const DeviceEvent& event : device.linked) {
-      const std::int64_t launch_ns = host.relative(profile.events[event.launch].ts_ns);
+    for (std::size_t i = 0; i < device.linked.size() && of_steps[s] > 0; ++i) {
+      const std::int64_t launch_ns = begin_of(device.linked[i].launch);
       if (span.begin_ns <= launch_ns && launch_ns < span.end_ns) {
-        first_launch_ns = std::min(first_launch_ns, launch_ns);
-        left_ns = std::max(left_ns, end_of(event.source) - span.end_ns);
+        left_ns = std::max(left_ns, end_of(device.linked[i].source) - span.end_ns);
       }
     }
-    std::int64_t waited_ns = 0;
-    for (const HostWait& wait : waits) {
-      if (wait.step == s && wait.start_ns < first_launch_ns) {
-        waited_ns += std::clamp<std::int64_t>(before_ns - wait.start_ns, 0, wait.host_ns);
-      }
-    }
-    of_steps.push_back(std::max<std::int64_t>(waited_ns - left_ns, 0));
+    of_steps[s] = std::max<std::int64_t>(of_steps[s] - left_ns, 0);
   }
   return median(of_steps);
 }

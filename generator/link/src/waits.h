@@ -48,8 +48,8 @@ struct EventWait {
 [[nodiscard]] std::vector<HostWait> find_waits(const et_schema::Profile& profile,
                                                const HostEvents& host, const Join& join);
 
-/// How long a step's host, before it launched anything, waited for work that was launched before
-/// the profile began, beyond the time for which the device is busy with the step's own work once
+/// How long a step's host, before the profile shows a launch, waited for work that was launched
+/// before it began, beyond the time for which the device is busy with the step's own work once
 /// its host has ended: the median over the steps. `host` as for find_waits().
 [[nodiscard]] std::int64_t awaited_before(const et_schema::Profile& profile, const HostEvents& host,
                                           const Join& join, const DeviceEvents& device,

@@ -51,6 +51,10 @@ struct NoRule : std::runtime_error {
 
 inline constexpr const char* kNoOtherBatch = "the batch size cannot be changed";
 
+/// `number` times `to`, divided by `from`; nothing where that is no whole number, or too large.
+[[nodiscard]] std::optional<std::int64_t> times_exactly(std::int64_t number, std::int64_t to,
+                                                        std::int64_t from);
+
 /// A number that is proportional to the batch. Throws Error (bad input) where it is not a multiple
 /// of the recorded size, or too large; `of` says whose it is.
 [[nodiscard]] std::int64_t scaled_number(std::int64_t number, const BatchSize& batch, int rank,

@@ -58,17 +58,25 @@ std::vector<std::int64_t> needed_of_storages(const Program& program, int rank,
 
 }  // namespace
 
+std::optional<std::int64_t> times_exactly(std::int64_t number, std::int64_t to, std::int64_t from) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(number, to, &product) || product % from != 0) {
+    return std::nullopt;
+  }
+  return product / from;
+}
+
 std::int64_t scaled_number(std::int64_t number, const BatchSize& batch, int rank,
                            const std::string& of) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(number, batch.to, &product) || product % batch.from != 0) {
+  const std::optional<std::int64_t> scaled = times_exactly(number, batch.to, batch.from);
+  if (!scaled) {
     throw et_schema::bad_input(
         kNoOtherBatch, {.rank = rank,
                         .field = std::string(flag_of(batch)),
                         .expected = fmt::format("sizes that are multiples of {}", batch.from),
                         .got = fmt::format("{} of {}", number, of)});
   }
-  return product / batch.from;
+  return *scaled;
 }
 
 void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {

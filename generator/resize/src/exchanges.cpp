@@ -114,11 +114,6 @@ bool meets(const Program& program, const Instruction& instruction, StorageId sto
 
 }  // namespace
 
-bool is_exchange(const Instruction& call) {
-  const et_schema::CommSizes sizes = et_schema::traits(call.comm->kind).sizes;
-  return sizes == et_schema::CommSizes::kEqualParts || sizes == et_schema::CommSizes::kSplits;
-}
-
 /// A program's exchanges in the row of the grid that the recorded group is to it, in order.
 std::vector<const Instruction*> Exchanges::calls_like(std::size_t program,
                                                       et_schema::GroupId recorded) const {

@@ -41,7 +41,4 @@ class Exchanges {
   std::map<std::pair<et_schema::GroupId, std::size_t>, RowMatrix> dealt_;
 };
 
-/// Whether a call exchanges parts for each rank.
-[[nodiscard]] bool is_exchange(const et_schema::Instruction& call);
-
 }  // namespace understudy::generator

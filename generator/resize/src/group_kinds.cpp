@@ -151,8 +151,7 @@ void add_call(const Program& program, const Instruction& call, CallFacts& facts)
   const CommSizes sizes = et_schema::traits(kind).sizes;
   facts.kinds.insert(et_schema::to_string(kind));
   facts.has_messages = facts.has_messages || et_schema::is_message(kind);
-  facts.has_exchanges =
-      facts.has_exchanges || sizes == CommSizes::kEqualParts || sizes == CommSizes::kSplits;
+  facts.has_exchanges = facts.has_exchanges || is_exchange(call);
   const bool is_gather = sizes == CommSizes::kOutputOfAll || sizes == CommSizes::kOutputPerRank;
   const bool is_scatter = sizes == CommSizes::kInputOfAll || sizes == CommSizes::kInputPerRank;
   facts.gathers = facts.gathers || is_gather;
@@ -262,6 +261,11 @@ void refuse_unknown(const et_schema::Bench& bench, const GroupKinds& said) {
 }
 
 }  // namespace
+
+bool is_exchange(const Instruction& call) {
+  const CommSizes sizes = et_schema::traits(call.comm->kind).sizes;
+  return sizes == CommSizes::kEqualParts || sizes == CommSizes::kSplits;
+}
 
 std::string_view to_string(GroupKind kind) {
   return kKindNames[static_cast<std::size_t>(kind)];

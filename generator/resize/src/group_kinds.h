@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "et_schema/bench/bench.h"
+#include "et_schema/model/bodies.h"
 #include "generator/resize/world.h"
 
 namespace understudy::generator {
@@ -27,12 +28,14 @@ using DecidedKinds = std::vector<std::optional<DecidedKind>>;
 /// Calls visit(instruction) for each communication, waits included, those in bodies too.
 template <typename Instructions, typename Visit>
 void each_communication(Instructions& instructions, const Visit& visit) {
-  for (auto& instruction : instructions) {
+  et_schema::for_each_instruction(instructions, [&](auto& instruction) {
     if (instruction.comm) {
       visit(instruction);
     }
-    each_communication(instruction.body, visit);
-  }
+  });
 }
+
+/// Whether a call exchanges parts for each rank.
+[[nodiscard]] bool is_exchange(const et_schema::Instruction& call);
 
 }  // namespace understudy::generator

@@ -31,6 +31,11 @@ std::optional<std::int64_t> stride_of(const std::vector<std::int64_t>& ranks) {
   return ranks.size() < 2 ? 0 : ranks[1] - ranks[0];
 }
 
+/// Whether no group communicates.
+bool is_silent(const DecidedKinds& kinds) {
+  return std::ranges::none_of(kinds, [](const auto& kind) { return kind.has_value(); });
+}
+
 std::string kinds_text(const et_schema::Bench& bench, const DecidedKinds& kinds) {
   std::string text;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -98,9 +103,7 @@ void Mesh::find_axes(const DecidedKinds& kinds) {
   for (const auto& [stride, axis] : by_stride) {
     found.push_back(axis);
   }
-  const bool is_silent =
-      std::ranges::none_of(kinds, [](const auto& kind) { return kind.has_value(); });
-  fill_gaps(std::move(found), is_silent ? GroupKind::kData : kind_of_gaps);
+  fill_gaps(std::move(found), is_silent(kinds) ? GroupKind::kData : kind_of_gaps);
 }
 
 void Mesh::fill_gaps(std::vector<MeshAxis> found, std::optional<GroupKind> kind_of_gaps) {
@@ -154,9 +157,7 @@ void Mesh::add_lone_axis(const DecidedKinds& kinds) {
       lone = kinds[group]->kind;
     }
   }
-  const bool is_silent =
-      std::ranges::none_of(kinds, [](const auto& kind) { return kind.has_value(); });
-  if (is_silent && world_size_ == 1) {
+  if (is_silent(kinds) && world_size_ == 1) {
     lone = GroupKind::kData;
   }
   const bool is_there = lone == GroupKind::kData

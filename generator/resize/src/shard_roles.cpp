@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
@@ -20,10 +21,6 @@ namespace understudy::generator {
 namespace {
 
 using Slots = std::vector<SlotId>;
-
-bool is_contiguous(const Slot& slot) {
-  return slot.strides.empty() || slot.strides == et_schema::contiguous_strides(slot.sizes);
-}
 
 /// What an operator works on side by side: its single tensors in front, which meet each of the
 /// others, then the i-th of each of its lists.
@@ -44,14 +41,6 @@ std::vector<Slots> columns_of(const Instruction& instruction) {
     }
   }
   return columns;
-}
-
-template <typename Visit>
-void each_instruction(const std::vector<Instruction>& instructions, const Visit& visit) {
-  for (const Instruction& instruction : instructions) {
-    visit(instruction);
-    each_instruction(instruction.body, visit);
-  }
 }
 
 }  // namespace
@@ -121,7 +110,7 @@ void ShardRoles::carry_on() {
   bool is_carried = true;
   while (is_carried) {
     is_carried = carry_by_memory();
-    each_instruction(program_.instructions, [&](const Instruction& instruction) {
+    et_schema::for_each_instruction(program_.instructions, [&](const Instruction& instruction) {
       is_carried = carry(instruction) || is_carried;
     });
   }

@@ -30,8 +30,8 @@ Shards::Shards(const Program& program, const std::set<et_schema::GroupId>& group
     : program_(program), from_(from), to_(to), rank_(rank), roles_(program, groups, from, rank) {}
 
 std::int64_t Shards::part_of(std::int64_t number, SlotId slot) const {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(number, from_, &product) || product % to_ != 0) {
+  const std::optional<std::int64_t> part = times_exactly(number, from_, to_);
+  if (!part) {
     throw WorldDoesNotFit{
         {.rank = rank_,
          .field = "--world-size",
@@ -39,7 +39,7 @@ std::int64_t Shards::part_of(std::int64_t number, SlotId slot) const {
          .got = fmt::format("a part [{}] of {} ranks", fmt::join(program_.slots[slot].sizes, ","),
                             from_)}};
   }
-  return product / to_;
+  return *part;
 }
 
 void Shards::resize(Slot& slot, SlotId id, std::int64_t recorded_position,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -215,14 +214,13 @@ class Scaling {
     const GroupId group = *groups.begin();
     const auto before = static_cast<std::int64_t>(plan_.before().ranks_of(group).size());
     const std::int64_t after = plan_.count_after(group);
-    std::unique_ptr<Shards>& shards = shards_[source.program];
-    if (!shards) {
-      shards =
-          std::make_unique<Shards>(recorded, groups, before, after, static_cast<int>(source.rank));
-    }
+    const Shards& shards = shards_
+                               .try_emplace(source.program, recorded, groups, before, after,
+                                            static_cast<int>(source.rank))
+                               .first->second;
     world_.dropped_bodies +=
-        shards->apply(program, plan_.position_before(group, bench_.recorded_rank(source.program)),
-                      plan_.position_after(group, rank));
+        shards.apply(program, plan_.position_before(group, bench_.recorded_rank(source.program)),
+                     plan_.position_after(group, rank));
     world_.has_other_shapes |= before != after;
   }
 
@@ -235,7 +233,7 @@ class Scaling {
   std::map<std::pair<std::string, std::int64_t>, std::size_t> numbers_;
   std::map<std::pair<std::vector<std::int64_t>, std::size_t>, GroupId> made_;
   std::map<std::tuple<std::size_t, std::int64_t, NewGroups, std::int64_t>, std::uint32_t> programs_;
-  std::map<std::size_t, std::unique_ptr<Shards>> shards_;  ///< by recorded program
+  std::map<std::size_t, Shards> shards_;  ///< by recorded program
 };
 
 /// Those of `sizes` that work, as tried.

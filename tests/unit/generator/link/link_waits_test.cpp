@@ -90,6 +90,8 @@ TEST(LinkWaits, ForWorkFromBeforeTheProfileAreNoneOfTheSteps) {
   EXPECT_EQ(recorded_of(step(0, kernel(0, 7, 1) + wait + own + kernel(99, 4, 2))).awaited_before_ns,
             2 * kMicrosecond_ns + 1);  // a span ends a nanosecond late
   EXPECT_EQ(recorded_of(step(0, wait + own + kernel(55, 4, 2))).awaited_before_ns, 0);
+  // Of kernels of which none shows a launch nothing tells whose they are.
+  EXPECT_EQ(recorded_of(step(0, kernel(0, 7, 1) + wait + kernel(55, 4, 3))).awaited_before_ns, 0);
 }
 
 TEST(LinkWaits, OfAnOperatorAreItsOwn) {

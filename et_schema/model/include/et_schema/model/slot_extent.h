@@ -16,6 +16,8 @@ namespace understudy::et_schema {
 
 /// Its strides where its elements lie in order, without holes.
 [[nodiscard]] std::vector<std::int64_t> contiguous_strides(std::span<const std::int64_t> sizes);
+/// Whether they do; those of a slot without strides are taken to.
+[[nodiscard]] bool is_contiguous(const Slot& slot);
 
 /// Elements of its storage from a slot's first to behind its last, 0 of an empty one: fewer than it
 /// has where strides repeat them, more where they leave some out. A dimension without a stride,
