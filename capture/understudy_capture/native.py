@@ -2,6 +2,16 @@
 
 import ctypes
 
+from .endings import USAGE, Refused
+
+
+def load(library):
+    try:
+        return ctypes.CDLL(str(library))
+    except OSError as problem:
+        raise Refused(f"{library} cannot be loaded into this Python ({problem}); scripts/build builds it, for the torch "
+                      "that it is given", USAGE) from problem
+
 
 def count_allocations(library):
     """Counts the bytes of live tensors from now on, with the replay's own allocator.
@@ -9,7 +19,7 @@ def count_allocations(library):
     library: libunderstudy_allocations.so, built against the torch that runs here. To be called
     before the first tensor is made; tensors that are older do not count.
     """
-    native = ctypes.CDLL(str(library))
+    native = load(library)
     native.understudy_peak_bytes.restype = ctypes.c_uint64
     native.understudy_count_allocations()
     return native
@@ -20,6 +30,6 @@ def load_speed_probe(library):
 
     library: libunderstudy_speed_probe.so, built against the torch that runs here.
     """
-    native = ctypes.CDLL(str(library))
+    native = load(library)
     native.understudy_speed_probe_ms.restype = ctypes.c_double
     return native.understudy_speed_probe_ms

@@ -1,7 +1,7 @@
 """Ways of dividing a model's step among two ranks; make_captures.py records them in NCCL form.
 
-torchrun --nproc-per-node 2 parallel.py NAME [--steps N] trains, to be captured or timed; --count prints what communication
-a step of rank 0 issues, by the dispatcher's operators.
+torchrun --nproc-per-node 2 parallel.py NAME [--steps N] trains, to be captured or timed (--width and --tokens for more to
+compute); --count prints what communication a step of rank 0 issues, by the dispatcher's operators.
 """
 
 import argparse
@@ -260,8 +260,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=BUILDERS)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--width", type=int, default=WIDTH)
+    parser.add_argument("--tokens", type=int, default=TOKENS)
     parser.add_argument("--count", action="store_true")
     arguments = parser.parse_args()
+    globals().update(WIDTH=arguments.width, TOKENS=arguments.tokens)
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
     import understudy_capture
 

@@ -150,6 +150,14 @@ class CommandTest(unittest.TestCase):
                               "capture.json of one), so it is not replaced; name another, or "
                               "remove it\n")
 
+    def test_a_library_that_is_not_built_is_refused_before_the_script_runs(self):
+        for option in ("--speed-probe", "--count-allocations"):
+            status, out, err = self.capture(option, "nowhere.so")
+            self.assertEqual((status, out), (2, ""))
+            self.assertEqual(err, "capture: nowhere.so cannot be loaded into this Python (nowhere.so: cannot open shared "
+                                  "object file: No such file or directory); scripts/build builds it, for the torch that "
+                                  "it is given\n")
+
     def test_a_script_that_raises_keeps_its_traceback_and_ours_is_not_in_it(self):
         status, _, err = self.capture(
             extra='\n    if number == 3:\n        raise ValueError("no data")')
