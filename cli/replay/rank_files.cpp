@@ -18,18 +18,25 @@ using Json = nlohmann::json;
 /// Processes of the file of all ranks: its host's, then those that Kineto has for its GPUs.
 constexpr int kProcessesOfRank = 100;
 
-/// Adds a rank's events. Kineto numbers GPUs as processes, too; by their order they stay apart.
+/// Adds a rank's events, ranks in their order. Kineto numbers GPUs as processes, too; by their
+/// order they stay apart. The profiler's own marks, which have texts for processes, are of no rank.
 void add_rank(const Json& profile, int rank, Json& all) {
   std::map<Json, int> processes;
   for (Json event : profile.at("traceEvents")) {
+    if (event.contains("pid") && !event.at("pid").is_number()) {
+      continue;
+    }
     if (event.contains("pid")) {
       const auto [place, is_new] = processes.try_emplace(
           event.at("pid"), kProcessesOfRank * rank + static_cast<int>(processes.size()));
       event["pid"] = place->second;
     }
-    if (event.value("ph", "") == "M" && event.value("name", "") == "process_name") {
+    const std::string name = event.value("ph", "") == "M" ? event.value("name", "") : "";
+    if (name == "process_name") {
       event["args"]["name"] =
           fmt::format("rank {}: {}", rank, event["args"].value("name", std::string()));
+    } else if (name == "process_sort_index") {
+      event["args"]["sort_index"] = event["pid"];
     }
     all.push_back(std::move(event));
   }

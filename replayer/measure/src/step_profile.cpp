@@ -59,6 +59,9 @@ void add_spans(const ProfiledHook& hook, double step_us, const Json& process, Js
   const auto microseconds = [](Clock::duration time) {
     return std::chrono::duration<double, std::micro>(time).count();
   };
+  // Times since a boot have no more digits in a double: two spans that touch overlap for viewers,
+  // which then drop one.
+  constexpr Clock::duration kBetween = std::chrono::nanoseconds(2);
   std::vector<ProfiledHook::Span> spans = hook.spans();
   std::ranges::sort(spans, {}, &ProfiledHook::Span::begin);
   std::vector<Row> rows;
@@ -89,7 +92,7 @@ void add_spans(const ProfiledHook& hook, double step_us, const Json& process, Js
                       {"pid", process},
                       {"tid", kCommunicationThread + (row - rows.begin())},
                       {"ts", step_us + microseconds(begin - hook.begin())},
-                      {"dur", microseconds(span.end - begin)},
+                      {"dur", microseconds(std::max(span.end - begin - kBetween, {}))},
                       {"args", {{"behind others, us", microseconds(begin - span.begin)}}}});
   }
 }
@@ -110,7 +113,7 @@ void ProfiledHook::built(const Step& step) {
     issue_->built(step);
   }
   if (step.kind == StepKind::kStart) {
-    starts_[step.index] = Clock::now();
+    starts_[step.index] = {name_of(step), Clock::now()};
     record(step);
   } else if (step.kind == StepKind::kJoin) {
     record_.emplace(at::RecordScope::USER_SCOPE);
@@ -154,10 +157,11 @@ void ProfiledHook::called(const Step& step, const torch::jit::Stack& stack) {
     issue_->called(step, stack);
   }
   if (const backends::Ended end = end_of_comm(bound_, step, Clock::now())) {
+    const Start& start = starts_[step.index];
     spans_.push_back({step.index,
-                      fmt::format("{} in '{}', communication {}", name_of(step),
+                      fmt::format("{} in '{}', communication {}", start.name,
                                   bound_.comms[step.index].group_name, step.index),
-                      starts_[step.index], *end});
+                      start.time, *end});
   }
 }
 

@@ -46,6 +46,12 @@ class ProfiledHook : public NoHook {
   [[nodiscard]] const BoundComm& comm_of(const Span& span) const { return bound_.comms[span.comm]; }
 
  private:
+  /// A communication that was issued: its end tells no name.
+  struct Start {
+    std::string name;
+    Clock::time_point time;
+  };
+
   void record(const Step& step);
 
   const BoundProgram& bound_;
@@ -53,7 +59,7 @@ class ProfiledHook : public NoHook {
   int world_size_;
   IssueHook* issue_;
   Clock::time_point begin_;
-  std::vector<Clock::time_point> starts_;  ///< by communication
+  std::vector<Start> starts_;  ///< by communication
   std::vector<Span> spans_;
   std::optional<at::RecordFunction> step_;
   std::optional<c10::DebugInfoGuard> debug_info_;
