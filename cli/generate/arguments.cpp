@@ -95,7 +95,7 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--indices", Use::kCompile, options.indices.kind != generator::IndexSpread::Kind::kUniform},
       {"--reduce-op", Use::kCompile, !options.reduce_ops.empty()},
       {"--repair", Use::kCompile, arguments.repair_messages},
-      {"--allow-partial", Use::kCompile, options.partial != generator::PartialRanks::kRefused},
+      {"--allow-partial", Use::kCompile, options.partial == generator::PartialRanks::kAllowed},
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
       {"--graph-profile", Use::kCompile, !arguments.profiles.graph_runs.empty()},

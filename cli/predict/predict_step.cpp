@@ -29,6 +29,32 @@ et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& pr
       .bench;
 }
 
+/// What ranks communicate takes another time in a larger group, and generate has forgotten the
+/// recorded one.
+void refuse_scaled(const PredictArguments& arguments, const et_schema::Bench& bench) {
+  if (!arguments.recorded || !bench.scaled) {
+    return;
+  }
+  const auto& groups = bench.scaled->groups;
+  const auto other = std::ranges::find_if(groups, [](const et_schema::ScaledGroup& group) {
+    return group.ranks_before != group.ranks_after;
+  });
+  if (other != groups.end()) {
+    throw et_schema::usage_error(
+        "no time was recorded of what these ranks communicate",
+        {.file = arguments.paths.front(),
+         .field = "--recorded",
+         .expected = "the benchmark of the ranks that were traced",
+         .got = fmt::format("one that generate made for {} ranks: group '{}' had {} and has {}",
+                            bench.scaled->ranks.size(), other->name, other->ranks_before,
+                            other->ranks_after),
+         .hint = fmt::format("predict BENCH --recorded --world-size {} of the traces or the "
+                             "benchmark that it was made of "
+                             "scales the recorded times; --platform models them",
+                             bench.scaled->ranks.size())});
+  }
+}
+
 std::vector<et_schema::PredictedChange> changes_for(
     const std::vector<predictor::WhatIf>& questions,
     const std::vector<predictor::WhatIfChanges>& changes) {
@@ -210,6 +236,7 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
 
 PredictedStep predict_step(const PredictArguments& arguments, Progress& progress) {
   const et_schema::Bench bench = read_or_compile(arguments, progress);
+  refuse_scaled(arguments, bench);
   progress.show("matching the ranks");
   predictor::Job recorded = predictor::job_of(bench);
   recorded.ranks_per_node = arguments.ranks_per_node;
