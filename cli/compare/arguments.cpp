@@ -65,7 +65,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   line.add("--a", arguments.a, "Runs of A");
   line.add("--b", arguments.b, "Runs of B");
   line.add_format(arguments.format);
-  line.add("--output", arguments.output, "Write the result to this file");
+  line.add("-o,--output", arguments.output, "Write the result to this file");
   line.add_choice(
       "--fail-on WHAT",
       {{"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}},

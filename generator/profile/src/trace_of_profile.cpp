@@ -63,7 +63,8 @@ void refuse_several_processes(const Profile& profile, const HostEvents& host) {
        .field = "pid",
        .expected = "the operators of one process",
        .got = fmt::format("{}", fmt::join(counts, ", ")),
-       .hint = "give the profile that each process wrote, as a file of its own for each rank"});
+       .hint = "give the profile that each process wrote, as a file of its own for each rank "
+               "(replay --trace step.json writes step.0.json, … beside it)"});
 }
 
 std::uint64_t operators_in(const HostEvents& host) {

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <functional>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -26,6 +28,15 @@ constexpr std::array<std::string_view, 6> kPrefixes = {
 constexpr std::array<std::string_view, 4> kNames = {"CUDA_DEVICE_MAX_CONNECTIONS",
                                                     "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
                                                     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"};
+
+/// What a CPU's libraries read; a benchmark sets none of these.
+constexpr std::array<std::string_view, 8> kCpuPrefixes = {
+    "OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_", "MALLOC_", "ATEN_CPU_CAPABILITY"};
+
+bool has_prefix(std::span<const std::string_view> prefixes, std::string_view name) {
+  return std::ranges::any_of(prefixes,
+                             [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
 
 std::string on_or_off(bool value) {
   return value ? "on" : "off";
@@ -241,11 +252,23 @@ std::string apply(const Setting& setting, const std::string& recorded) {
 }  // namespace
 
 bool is_kernel_variable(const std::string& name, const std::string& value) {
-  const bool is_known =
-      et_schema::tunes_nccl(name) || std::ranges::find(kNames, name) != kNames.end() ||
-      std::ranges::any_of(kPrefixes,
-                          [&](std::string_view prefix) { return name.starts_with(prefix); });
+  const bool is_known = et_schema::tunes_nccl(name) ||
+                        std::ranges::find(kNames, name) != kNames.end() ||
+                        has_prefix(kPrefixes, name);
   return is_known && value.find('/') == std::string::npos;
+}
+
+Settings own_variables() {
+  Settings own;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string name(text.substr(0, text.find('=')));
+    const std::string value(text.substr(std::min(name.size() + 1, text.size())));
+    if (is_kernel_variable(name, value) || has_prefix(kCpuPrefixes, name)) {
+      own[name] = value;
+    }
+  }
+  return own;
 }
 
 Settings apply_variables(const Settings& recorded) {

@@ -149,6 +149,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
                     const ReplayOptions& options) {
   const et_schema::Program& recorded = bench.programs[static_cast<std::size_t>(rank)];
   RankRun run;
+  add_settings(run, "variable.", own_variables());
   if (recorded.profile) {
     add_settings(run, "variable.", apply_variables(recorded.profile->variables));
   }

@@ -114,6 +114,19 @@ TEST_F(KernelSettingsTest, VariablesAreSetWhereTheUserLeavesThemOpen) {
             (Settings{{"CUBLAS_WORKSPACE_CONFIG", ":4096:8, recorded :16:8"}}));
 }
 
+TEST_F(KernelSettingsTest, VariablesOfTheProcessThatDecideKernelsAreTold) {
+  const Settings before = own_variables();
+  setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
+  setenv("MKL_CBWR", "COMPATIBLE", 1);
+  setenv("UNDERSTUDY_OF_NO_USE", "1", 1);
+  Settings expected = before;
+  expected.insert({{"DNNL_MAX_CPU_ISA", "SSE41"}, {"MKL_CBWR", "COMPATIBLE"}});
+  EXPECT_EQ(own_variables(), expected);
+  unsetenv("DNNL_MAX_CPU_ISA");
+  unsetenv("MKL_CBWR");
+  unsetenv("UNDERSTUDY_OF_NO_USE");
+}
+
 TEST_F(KernelSettingsTest, WhatNamesThingsOfAHostIsToldAndNotSet) {
   EXPECT_EQ(apply_variables({{"NCCL_SOCKET_IFNAME", "none0"},
                              {"NCCL_IB_HCA", "mlx5_0"},

@@ -25,12 +25,14 @@ std::string amount_of(double ratio) {
   return fmt::format("to {:.{}f} times", ratio, ratio < 10 ? 1 : 0);
 }
 
-/// "matmul by 3.1 % (+1.86 ms)" of the classes with a verdict; operators where no class has it.
+/// "matmul by 3.1 % (+1.86 ms)" of the classes with a verdict; operators where no class has it, by
+/// the device's own time if that is known.
 std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
   std::vector<std::string> classes;
   std::vector<std::string> others;
+  const bool is_on_device = std::ranges::count(rows, RowKind::kOnDevice, &Row::kind) > 0;
   for (const Row& row : rows) {
-    if (row.verdict != verdict) {
+    if (row.verdict != verdict || (is_on_device && row.kind == RowKind::kOperator)) {
       continue;
     }
     const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;

@@ -8,6 +8,10 @@ namespace understudy::replayer {
 /// Names and values, as in `kernel_settings` and `variables` of capture.json (docs/formats.md).
 using Settings = std::map<std::string, std::string>;
 
+/// Those variables of this process that decide kernels, threads or the heap: of CUDA's libraries
+/// and of a CPU's (OpenMP, MKL, oneDNN, LibTorch's instruction set, malloc).
+[[nodiscard]] Settings own_variables();
+
 /// Sets environment variables that CUDA's libraries read when they are loaded: those of `recorded`
 /// that is_kernel_variable() allows and that the user's environment does not set. To be called
 /// before any device is opened. Returns the recorded names with the values in force now: "VALUE",
