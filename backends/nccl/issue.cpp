@@ -74,12 +74,6 @@ class Issue {
 
   void issue() {
     switch (call_.kind) {
-      case CommKind::kAllReduce:
-      case CommKind::kReduce:
-      case CommKind::kBroadcast:
-      case CommKind::kAllGatherBase:
-      case CommKind::kReduceScatterBase:
-        return each_alone();
       case CommKind::kAllGather:
         return all_gather_lists();
       case CommKind::kReduceScatter:
@@ -88,6 +82,25 @@ class Issue {
         return gather();
       case CommKind::kScatter:
         return scatter();
+      case CommKind::kBarrier:
+        return barrier();
+      default:
+        break;
+    }
+    NcclGroup group(nccl_, watch_, lane_);
+    add();
+    group.end();
+  }
+
+  /// To the group that is open; of those that go in batches.
+  void add() {
+    switch (call_.kind) {
+      case CommKind::kAllReduce:
+      case CommKind::kReduce:
+      case CommKind::kBroadcast:
+      case CommKind::kAllGatherBase:
+      case CommKind::kReduceScatterBase:
+        return each_alone();
       case CommKind::kAllToAll:
         return all_to_all();
       case CommKind::kAllToAllV:
@@ -96,25 +109,8 @@ class Issue {
       case CommKind::kSend:
       case CommKind::kRecv:
         return messages();
-      case CommKind::kBarrier:
-        return barrier();
-      case CommKind::kWait:
-      case CommKind::kInit:
-        break;
-    }
-    UNDERSTUDY_ASSERT(false);
-  }
-
-  /// To the group that is open.
-  void add_messages() {
-    const std::size_t other = call_.path == MessagePath::kBatch
-                                  ? static_cast<std::size_t>(call_.root_or_peer)
-                                  : 1 - self_;
-    for (const Buffer& buffer : call_.inputs) {
-      send(buffer, other);
-    }
-    for (const Buffer& buffer : call_.outputs) {
-      receive(buffer, other);
+      default:
+        UNDERSTUDY_ASSERT(false);
     }
   }
 
@@ -126,15 +122,13 @@ class Issue {
     return lane_.own(*how);
   }
 
-  /// One call of NCCL a buffer; several of them go together.
+  /// One call of NCCL a buffer.
   void each_alone() {
-    NcclGroup group(nccl_, watch_, lane_);
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
       if (call_.inputs[i].count > 0 || call_.outputs[i].count > 0) {
         one(call_.inputs[i], call_.outputs[i]);
       }
     }
-    group.end();
   }
 
   void one(const Buffer& input, const Buffer& output) {
@@ -267,18 +261,22 @@ class Issue {
 
   /// Part r goes to rank r, and from it comes part r; of this rank's own too.
   void exchange(Buffers inputs, Buffers outputs) {
-    NcclGroup group(nccl_, watch_, lane_);
     for (std::size_t rank = 0; rank < size_; ++rank) {
       send(inputs[rank], rank);
       receive(outputs[rank], rank);
     }
-    group.end();
   }
 
   void messages() {
-    NcclGroup group(nccl_, watch_, lane_);
-    add_messages();
-    group.end();
+    const std::size_t other = call_.path == MessagePath::kBatch
+                                  ? static_cast<std::size_t>(call_.root_or_peer)
+                                  : 1 - self_;
+    for (const Buffer& buffer : call_.inputs) {
+      send(buffer, other);
+    }
+    for (const Buffer& buffer : call_.outputs) {
+      receive(buffer, other);
+    }
   }
 
   void barrier() {
@@ -340,7 +338,7 @@ void issue_batch(std::span<const Call* const> calls, const CudaDriver& cuda,
                  const NcclLibrary& nccl, LaneWatch& watch, Lane& lane) {
   NcclGroup group(nccl, watch, lane);
   for (const Call* const call : calls) {
-    Issue(*call, cuda, nccl, watch, lane).add_messages();
+    Issue(*call, cuda, nccl, watch, lane).add();
   }
   group.end();
 }

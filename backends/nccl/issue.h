@@ -15,7 +15,7 @@ namespace understudy::backends {
 void issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, LaneWatch& watch,
            Lane& lane);
 
-/// The same of sends and receives of a group whose path is MessagePath::kBatch: one group of
+/// The same of calls of a group whose path is MessagePath::kBatch: one group of
 /// NCCL's.
 void issue_batch(std::span<const Call* const> calls, const CudaDriver& cuda,
                  const NcclLibrary& nccl, LaneWatch& watch, Lane& lane);

@@ -273,6 +273,13 @@ bool can_reduce(DType dtype, ReduceOp op) {
   return false;
 }
 
+bool goes_in_batch(et_schema::CommKind kind) {
+  const CommSizes sizes = et_schema::traits(kind).sizes;
+  return sizes == CommSizes::kPairs || sizes == CommSizes::kOutputOfAll ||
+         sizes == CommSizes::kInputOfAll || sizes == CommSizes::kEqualParts ||
+         sizes == CommSizes::kSplits || sizes == CommSizes::kMessage;
+}
+
 DType dtype_of(const Call& call) {
   if (!call.inputs.empty()) {
     return call.inputs.front().dtype;

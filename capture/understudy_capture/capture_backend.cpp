@@ -13,6 +13,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
@@ -47,8 +48,13 @@ int64_t element_count(const std::vector<Item>& list) {
 // Several works as one; a recorded wait has the sequence number of the call that made the work.
 class RecordedWork : public Work {
  public:
-  RecordedWork(std::vector<WorkPtr> parts, int rank, OpType type, Sequence sequence)
-      : Work(rank, type), parts_(std::move(parts)), sequence_(sequence) {}
+  // While the group that it was issued in is open, nothing waits for it: NCCL has not begun.
+  RecordedWork(std::vector<WorkPtr> parts, int rank, OpType type, Sequence sequence,
+               std::shared_ptr<const bool> open_group)
+      : Work(rank, type),
+        parts_(std::move(parts)),
+        sequence_(sequence),
+        open_group_(std::move(open_group)) {}
 
   bool isCompleted() override {
     for (const auto& part : parts_) {
@@ -78,6 +84,9 @@ class RecordedWork : public Work {
   }
 
   bool wait(std::chrono::milliseconds timeout) override {
+    if (open_group_ != nullptr && *open_group_) {
+      return true;
+    }
     const auto no_name = std::make_tuple(std::string(), std::string());
     RECORD_PARAM_COMMS(sequence_, no_name, rank_, std::string("wait"), 0, 0, at::kByte, Splits(),
                        Splits(), -1, -1, 1);
@@ -107,6 +116,7 @@ class RecordedWork : public Work {
  private:
   std::vector<WorkPtr> parts_;
   Sequence sequence_;
+  std::shared_ptr<const bool> open_group_;
 };
 
 // The parts that one call writes into the trace.
@@ -164,17 +174,18 @@ class NcclFormBackend : public Backend {
   uint64_t getSequenceNumberForGroup() override { return collectives_; }
 
   void startCoalescing() override {
-    coalescing_ = true;
+    open_group_ = std::make_shared<bool>(true);
     coalesced_.clear();
     bumped_collective_ = bumped_p2p_ = false;
   }
 
   WorkPtr endCoalescing() override {
-    coalescing_ = false;
+    *open_group_ = false;
+    open_group_.reset();
     const Sequence sequence(bumped_p2p_ ? p2p_ : collectives_, bumped_p2p_);
     RECORD_USER_SCOPE("nccl:coalesced");
     return c10::make_intrusive<RecordedWork>(std::move(coalesced_), getRank(), OpType::COALESCED,
-                                             sequence);
+                                             sequence, nullptr);
   }
 
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
@@ -364,15 +375,17 @@ class NcclFormBackend : public Backend {
     return what;
   }
 
-  // The calls of one coalesced group share a number, as with NCCL.
+  // The calls of one coalesced group share a number. ProcessGroupNCCL shows the next one for the
+  // collectives behind the first.
   Sequence next(bool is_p2p) {
     uint64_t& counter = is_p2p ? p2p_ : collectives_;
     bool& bumped = is_p2p ? bumped_p2p_ : bumped_collective_;
-    if (!coalescing_ || !bumped) {
+    if (open_group_ == nullptr || !bumped) {
       ++counter;
       bumped = true;
+      return {static_cast<int64_t>(counter), is_p2p};
     }
-    return {static_cast<int64_t>(counter), is_p2p};
+    return {static_cast<int64_t>(counter) + (is_p2p ? 0 : 1), is_p2p};
   }
 
   WorkPtr record(const Call& what, const std::function<WorkPtr()>& launch) {
@@ -393,11 +406,11 @@ class NcclFormBackend : public Backend {
     RECORD_USER_SCOPE_WITH_INPUTS(label, values);
     const at::RecordFunctionGuard silent(/*is_enabled=*/false);
     WorkPtr work = launch();
-    if (coalescing_) {
+    if (open_group_ != nullptr) {
       coalesced_.push_back(work);
     }
     return c10::make_intrusive<RecordedWork>(std::vector<WorkPtr>{std::move(work)}, getRank(), type,
-                                             sequence);
+                                             sequence, open_group_);
   }
 
   template <typename Options, typename Launch>
@@ -440,7 +453,7 @@ class NcclFormBackend : public Backend {
   int stride_ = 1;
   uint64_t collectives_ = 0;
   uint64_t p2p_ = 0;
-  bool coalescing_ = false;
+  std::shared_ptr<bool> open_group_;  // of the group whose calls are being issued
   bool bumped_collective_ = false;
   bool bumped_p2p_ = false;
   std::vector<WorkPtr> coalesced_;

@@ -46,10 +46,11 @@ Json told_by(const std::string& reduce_op, const std::string& why) {
   return reduce_op.empty() ? Json("not recorded") : Json(why.empty() ? "recorded" : why);
 }
 
-/// "3": the batch's number on its rank; "alone"; null where it is not recorded, or no message.
+/// "3": the batch's number on its rank; "alone", of a message; null: a collective by itself, or a
+/// message of which it is not recorded.
 template <typename Call>
 Json batch_of(const Call& call, std::size_t& batches) {
-  if (!et_schema::is_message(call.kind) || !call.in_batch) {
+  if (!call.in_batch) {
     return {};
   }
   if (!*call.in_batch) {

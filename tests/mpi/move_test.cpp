@@ -309,6 +309,43 @@ TEST(SendAndReceive, ABatchGoesTogether) {
   }
 }
 
+TEST(Broadcast, ABatchWithOtherCollectivesGoesTogether) {
+  const int ranks = backend().world_size();
+  const int rank = backend().rank();
+  const std::int64_t count = 33 * ranks;
+  Data moved(DType::kFloat32, numbers_of(rank, 1, count));
+  Data sent(DType::kFloat32, numbers_of(rank, 2, count));
+  Data received(DType::kFloat32, zeros(count));
+  std::array<Call, 2> calls = {make_call(CommKind::kBroadcast, ranks - 1),
+                               make_call(CommKind::kAllToAll)};
+  calls[0].inputs = calls[0].outputs = {moved.buffer()};
+  calls[1].inputs = {sent.buffer()};
+  calls[1].outputs = {received.buffer()};
+  std::vector<const Call*> batch;
+  for (Call& call : calls) {
+    call.path = backends::MessagePath::kBatch;
+    batch.push_back(&call);
+  }
+  static_cast<void>(nccl_log());
+  for (auto& work : backend().start_batch(batch)) {
+    backend().wait(std::move(work));
+  }
+  EXPECT_TRUE(moved.holds(numbers_of(ranks - 1, 1, count)));
+  std::vector<std::vector<double>> parts;
+  for (int from = 0; from < ranks; ++from) {
+    const std::vector<double> all = numbers_of(from, 2, count);
+    parts.emplace_back(all.begin() + 33 * rank, all.begin() + 33 * (rank + 1));
+  }
+  EXPECT_TRUE(received.holds(joined(parts)));
+  if (const std::string log = nccl_log(); !log.empty()) {
+    std::string exchange;
+    for (int other = 0; other < ranks; ++other) {
+      exchange += fmt::format(" send {0} recv {0}", other);
+    }
+    EXPECT_EQ(log, fmt::format("{} of {}: collective{}\n", rank, ranks, exchange));
+  }
+}
+
 TEST(SendAndReceive, SingleOnesOfAPairShareItsCommunicator) {
   if (backend().world_size() == 1) {
     GTEST_SKIP() << "needs two ranks";

@@ -62,7 +62,7 @@ struct Call {
   std::vector<std::int64_t> in_splits;         ///< elements
   std::vector<std::int64_t> out_splits;        ///< elements
   int tag = 0;                                 ///< of send and recv
-  MessagePath path = MessagePath::kDirection;  ///< of send and recv
+  MessagePath path = MessagePath::kDirection;  ///< of send and recv; kBatch of any in a batch
   /// Where all of its buffers lie: on the host, or on the device of this rank (kCuda).
   et_schema::DeviceType memory = et_schema::DeviceType::kCpu;
   /// Where no other rank takes part: how long it is to take, behind those of its group that were
@@ -112,7 +112,7 @@ class Communicator {
   /// Starts a call; its buffers must live until wait() returned. In a device's memory it runs
   /// behind what its stream holds so far, and wait() makes that stream wait, not the host.
   [[nodiscard]] virtual std::unique_ptr<Work> start(const Call& call) = 0;
-  /// Starts sends and receives that wait for each other in any order; their paths are kBatch.
+  /// Starts calls of one group that wait for each other in any order; their paths are kBatch.
   [[nodiscard]] virtual std::vector<std::unique_ptr<Work>> start_batch(
       std::span<const Call* const> calls) {
     std::vector<std::unique_ptr<Work>> works;

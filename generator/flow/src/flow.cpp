@@ -1,6 +1,7 @@
 #include "generator/flow/flow.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <unordered_map>
@@ -300,7 +301,8 @@ class FlowBuilder {
         lifetime != kNoLifetime && (cannot_be(lifetime, tensor, internal, stale) ||
                                     lives_[lifetime].number.excludes(hash_layout(tensor), number) ||
                                     was_just_made(reader, tensor, lifetime));
-    if (is_wrapped_number(reader, tensor) && (!internal || stale || foreign)) {
+    if (is_wrapped_number(reader, tensor) &&
+        (!internal || stale || foreign || would_widen(reader, tensor))) {
       return kNoLifetime;
     }
     if (lifetime == kNoLifetime) {
@@ -327,6 +329,26 @@ class FlowBuilder {
     }
     return !has_memory(tensor) || stale || !life.same_kind(tensor) ||
            (internal && extent_bytes(tensor) > life.bytes);
+  }
+
+  /// Whether arithmetic of two tensors without dimensions would have this one's wider type, and has
+  /// the other one's: then it is a number, whatever was at its address before.
+  [[nodiscard]] static bool would_widen(const Node& reader, const Tensor& tensor) {
+    constexpr std::array<std::string_view, 4> kArithmetic = {"aten::add", "aten::sub", "aten::mul",
+                                                             "aten::div"};
+    if (std::ranges::find(kArithmetic, reader.name) == kArithmetic.end()) {
+      return false;
+    }
+    std::size_t inputs = 0;
+    std::size_t narrower = 0;
+    et_schema::for_each_tensor(reader.inputs, [&](const Tensor& input) {
+      ++inputs;
+      if (input.sizes.empty() && input.item_bytes < tensor.item_bytes &&
+          is_floating(input.dtype) == is_floating(tensor.dtype)) {
+        ++narrower;
+      }
+    });
+    return inputs == 2 && narrower == 1;
   }
 
   /// Whether the tensor is a Python scalar whose dtype is that of the result. It is no data flow,

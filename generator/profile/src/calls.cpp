@@ -10,6 +10,7 @@
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
+#include "generator/flow/autograd.h"
 #include "left_out.h"
 
 namespace understudy::generator {
@@ -219,6 +220,7 @@ class CallsReader {
     }
     for (HostIndex i = 0; i < calls_.size(); ++i) {
       open_cast(i);
+      open_wrapper(i);
     }
     return std::move(calls_);
   }
@@ -240,8 +242,9 @@ class CallsReader {
       return;
     }
     if (const auto comm = comms_.find(host_.events[i].source); comm != comms_.end()) {
-      RecordedComm recorded = recorded_communication(
-          *comm->second, rank_of(*comm->second, host_.events[i].parent), arena_);
+      RecordedComm recorded =
+          recorded_communication(*comm->second, rank_of(*comm->second, host_.events[i].parent),
+                                 profile_.distributed ? profile_.distributed->rank : -1, arena_);
       call.recorded = std::move(recorded.call);
       call.outputs = recorded.outputs;
       call.communicates = true;
@@ -327,6 +330,14 @@ class CallsReader {
     }
     open_call(calls_[parent]);
     losses_.add(Loss::kOpenedCasts);
+  }
+
+  /// A class of Python's (DTensor, a nested tensor) takes the call on: what it calls is below.
+  void open_wrapper(HostIndex i) {
+    const HostIndex parent = host_.events[i].parent;
+    if (parent != kNoEvent && event_of(i).name == kSubclassLabel) {
+      open_call(calls_[parent]);
+    }
   }
 
   const Profile& profile_;

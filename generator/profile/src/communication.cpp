@@ -70,6 +70,24 @@ class CommMaker {
     return list(numbers);
   }
 
+  /// `elements` as one tensor, or shared evenly among `parts`.
+  std::vector<Tensor*> tensors(std::int64_t elements, std::int64_t parts, DType dtype) {
+    const bool is_even = parts > 0 && elements % parts == 0;
+    std::vector<Tensor*> made(is_even ? static_cast<std::size_t>(parts) : 1);
+    for (Tensor*& each : made) {
+      each = tensor(is_even ? elements / parts : elements, dtype);
+    }
+    return made;
+  }
+
+  Value list(std::span<Tensor* const> tensors) {
+    std::vector<Value> items;
+    for (Tensor* const tensor : tensors) {
+      items.push_back(Value::of(tensor));
+    }
+    return list(items);
+  }
+
   std::span<Value> values(std::span<const Value> values) { return arena_.copy(values); }
 
  private:
@@ -82,29 +100,56 @@ class CommMaker {
   Arena arena_;
 };
 
+/// The place of a rank of the world in the group; -1: it is not told.
+std::int64_t place_in_group(const et_schema::KinetoComm& comm, std::int64_t rank) {
+  const std::vector<std::int64_t> ranks = integers_in(comm.ranks);
+  const auto found = std::ranges::find(ranks, rank);
+  if (found != ranks.end()) {
+    return found - ranks.begin();
+  }
+  const std::int64_t stride = comm.global_rank_stride;
+  return stride > 0 && rank >= comm.global_rank_start && comm.global_rank_start >= 0
+             ? (rank - comm.global_rank_start) / stride
+             : -1;
+}
+
 }  // namespace
 
 RecordedComm recorded_communication(const et_schema::KinetoComm& comm, std::int64_t rank,
-                                    Arena arena) {
+                                    std::int64_t own_rank, Arena arena) {
   CommMaker make(arena);
   RecordedComm recorded;
   std::vector<Value> inputs;
   const auto kind = et_schema::kind_of_recorded_name(comm.name);
   const bool moves = kind && (comm.in_elements > 0 || comm.out_elements > 0);
   if (moves) {
+    using et_schema::CommSizes;
     const DType dtype = dtype_of_name(comm.dtype);
-    Tensor* in = make.tensor(comm.in_elements, dtype);
-    const bool is_in_place = et_schema::traits(*kind).sizes == et_schema::CommSizes::kPairs &&
-                             comm.in_elements == comm.out_elements;
-    Tensor* out = is_in_place ? in : make.tensor(comm.out_elements, dtype);
-    recorded.call.tensors.push_back(in);
-    if (!is_in_place) {
-      recorded.call.tensors.push_back(out);
+    const CommSizes sizes = et_schema::traits(*kind).sizes;
+    const std::int64_t place = place_in_group(comm, own_rank);
+    const bool is_root = place < 0 || place == rank;
+    const bool has_parts_in =
+        sizes == CommSizes::kInputPerRank || sizes == CommSizes::kInputsOfRoot;
+    const bool has_parts_out =
+        sizes == CommSizes::kOutputPerRank || sizes == CommSizes::kOutputsOfRoot;
+    std::vector<Tensor*> in =
+        make.tensors(comm.in_elements, has_parts_in ? comm.ranks_in_group : 1, dtype);
+    std::vector<Tensor*> out =
+        sizes == CommSizes::kPairs && comm.in_elements == comm.out_elements
+            ? in
+            : make.tensors(comm.out_elements, has_parts_out ? comm.ranks_in_group : 1, dtype);
+    if (sizes == CommSizes::kInputsOfRoot && !is_root) {
+      in.clear();
     }
-    const Value in_value = Value::of(in);
-    const Value out_value = Value::of(out);
-    inputs.push_back(make.list({&in_value, 1}));
-    const Value outputs = make.list({&out_value, 1});
+    if (sizes == CommSizes::kOutputsOfRoot && !is_root) {
+      out.clear();
+    }
+    recorded.call.tensors = in;
+    if (out != in) {
+      recorded.call.tensors.insert(recorded.call.tensors.end(), out.begin(), out.end());
+    }
+    inputs.push_back(make.list(in));
+    const Value outputs = make.list(out);
     recorded.outputs = make.values({&outputs, 1});
   }
   const std::array<Value, 2> group = {make.text(comm.group), make.text(comm.group_description)};

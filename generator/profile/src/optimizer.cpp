@@ -288,6 +288,9 @@ void OptimizerStep::ended(const Call& call, const std::vector<Operand>& operands
     return;
   }
   std::vector<Turn>& turns = turns_[columns.size()];
+  if (turns.size() < columns.size()) {
+    return;  // the call of a wrapper (DTensor), whose parts' own call below it has ended the turn
+  }
   const Op op = op_of(call, columns[0], next_);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     note(turns[i], op, columns[i], operands, inputs,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -102,16 +103,33 @@ bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const 
   return false;
 }
 
+/// The shortest own time of the labels of each custom backward: in another call Python may have
+/// done more (hooks that fetch parameters), or the thread may have been put aside.
+std::map<std::string_view, std::int64_t> shortest_own_times(const Trace& trace, const Link* link) {
+  std::map<std::string_view, std::int64_t> shortest;
+  for (NodeIndex index = 0; link != nullptr && index < trace.nodes.size(); ++index) {
+    const Node& node = trace.nodes[index];
+    if (link->nodes[index] && is_custom_backward(node)) {
+      const std::int64_t own_ns = link->nodes[index]->self_ns;
+      const auto [found, is_first] = shortest.emplace(node.name, own_ns);
+      found->second = std::min(found->second, own_ns);
+    }
+  }
+  return shortest;
+}
+
 /// Whether a Python function's backward only passes its gradients on: the next nodes take each of
-/// them as it was, and the label took no longer than a call does. Flow alone does not show this,
-/// since a gradient may go to several functions.
-bool only_hands_on(const Trace& trace, const Flow& flow, NodeIndex label, const Link* link) {
-  if (link == nullptr || !link->nodes[label] || link->nodes[label]->self_ns > kMostIdleNs ||
-      link->nodes[label]->device_ns > 0 || !trace.nodes[label].name.ends_with("Backward")) {
+/// them as it was, and the shortest of its labels took no longer than a call does. Flow alone does
+/// not show this, since a gradient may go to several functions.
+bool only_hands_on(const Trace& trace, const Flow& flow, NodeIndex label, const Link* link,
+                   const std::map<std::string_view, std::int64_t>& shortest_own_ns) {
+  const Node& node = trace.nodes[label];
+  if (link == nullptr || !link->nodes[label] || link->nodes[label]->device_ns > 0 ||
+      !node.name.ends_with("Backward") || shortest_own_ns.at(node.name) > kMostIdleNs) {
     return false;
   }
   bool all = true;
-  et_schema::for_each_tensor(trace.nodes[label].inputs, [&](const Tensor& gradient) {
+  et_schema::for_each_tensor(node.inputs, [&](const Tensor& gradient) {
     all = all && (!gradient.defined() ||
                   (gradient.has_storage() && is_taken_next(trace, flow, label, gradient)));
   });
@@ -166,6 +184,7 @@ LabelsFound find_labels(const Trace& trace, const Flow& flow, IdRange step,
                         const Selected& selected, const Link* link) {
   LabelsFound found;
   const bool kernels_are_shown = std::ranges::any_of(trace.nodes, is_kernel);
+  const auto shortest_own_ns = shortest_own_times(trace, link);
   for (NodeIndex index = 0; index < trace.nodes.size(); ++index) {
     const Node& node = trace.nodes[index];
     if (!step.contains(node.id)) {
@@ -184,7 +203,7 @@ LabelsFound find_labels(const Trace& trace, const Flow& flow, IdRange step,
     if (!label) {
       continue;
     }
-    if (only_hands_on(trace, flow, index, link)) {
+    if (only_hands_on(trace, flow, index, link, shortest_own_ns)) {
       ++found.handed_on;
       continue;
     }

@@ -83,7 +83,7 @@ void fill_equal_splits(std::vector<std::int64_t>& splits, const std::vector<Buff
 }
 
 bool is_in_batch(const et_schema::CommInfo& info) {
-  return et_schema::is_message(info.kind) && info.in_batch.value_or(false);
+  return info.in_batch.value_or(false) && backends::goes_in_batch(info.kind);
 }
 
 /// Whether the next communication of its thread is in the same batch.
@@ -125,7 +125,7 @@ BoundComm bind_comm(const Program& program, const Instruction& instruction,
   call.root_or_peer = static_cast<int>(info.root_or_peer);
   if (is_in_batch(info)) {
     call.path = backends::MessagePath::kBatch;
-  } else if (info.in_batch) {
+  } else if (info.in_batch && et_schema::is_message(info.kind)) {
     call.path = backends::MessagePath::kPair;
   }
   bound.batch_goes_on = is_continued(program, instruction);

@@ -224,7 +224,8 @@ void Machine::start(BoundProgram& program, BoundComm& comm) {
   comm.elsewhere_s = 0;
   const bool is_message = et_schema::is_message(comm.call.kind);
   const bool takes_turns = blocking_ && comm.turn;
-  if (!is_message && !takes_turns && (comm.blocking || blocking_)) {
+  const bool is_in_batch = comm.call.path == backends::MessagePath::kBatch;
+  if (!is_message && !takes_turns && (blocking_ || (comm.blocking && !is_in_batch))) {
     communicator_.run(comm.call);
     complete(comm.open);
     return;
@@ -236,7 +237,7 @@ void Machine::start(BoundProgram& program, BoundComm& comm) {
     comm.is_due = true;
     take_turns(program, comm);
   }
-  if (comm.blocking) {
+  if (comm.blocking && !comm.batch_goes_on) {
     join(comm);
   }
 }
@@ -256,15 +257,20 @@ void Machine::begin(BoundComm& comm) {
 }
 
 void Machine::begin_batch() {
+  const std::vector<BoundComm*> batch = std::exchange(batch_, {});
   std::vector<const backends::Call*> calls;
-  for (const BoundComm* const comm : batch_) {
+  for (const BoundComm* const comm : batch) {
     calls.push_back(&comm->call);
   }
   std::vector<std::unique_ptr<backends::Work>> works = communicator_.start_batch(calls);
-  for (std::size_t i = 0; i < batch_.size(); ++i) {
-    batch_[i]->open.work = std::move(works[i]);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    batch[i]->open.work = std::move(works[i]);
   }
-  batch_.clear();
+  for (BoundComm* const comm : batch) {
+    if (comm->blocking) {
+      join(*comm);
+    }
+  }
 }
 
 void Machine::take_turns(BoundProgram& program, BoundComm& here) {

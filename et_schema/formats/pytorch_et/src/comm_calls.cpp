@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "c10d_calls.h"
@@ -218,39 +219,90 @@ void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
   }
 }
 
-/// The messages of a thread that were issued as one follow each other with one number, and
-/// ProcessGroupNCCL shows their end by a label. Of a batch of one only the label tells; up to torch
-/// 2.4 single messages share numbers too, and nothing else does.
+/// What a thread issued as one group follows each other on one process group, and ProcessGroupNCCL
+/// shows its end by a label. The messages of a batch have one number, which up to torch 2.4 single
+/// ones share too; of a batch of one only the label tells. So do the collectives of a group, apart
+/// from ProcessGroupNCCL's first, which has the one before: then the next collective of the process
+/// group has the last one's number again.
 class Batches {
  public:
   void add(CommCall& call) {
-    if (!is_message(call.kind) || !call.seq) {
-      messages_.clear();
-      return;
+    if (!calls_.empty() && !can_follow(*calls_.back(), call)) {
+      calls_.clear();
     }
-    if (!messages_.empty() &&
-        (messages_.back()->seq != call.seq || messages_.back()->pg_name != call.pg_name)) {
-      messages_.clear();
+    if (call.seq && (is_message(call.kind) || is_collective(call))) {
+      calls_.push_back(&call);
     }
-    messages_.push_back(&call);
-    if (messages_.size() > 1 && call.in_batch) {
-      mark();
+    if (calls_.size() > 1 && call.in_batch) {
+      mark(0);
     }
   }
-  void end() {
-    mark();
-    messages_.clear();
+  /// `later` are the calls behind the label.
+  template <typename Calls>
+  void end(const Calls& later) {
+    if (calls_.empty()) {
+      return;
+    }
+    const CommCall& last = *calls_.back();
+    std::size_t first = calls_.size() - 1;
+    while (first > 0 && calls_[first - 1]->seq == last.seq) {
+      --first;
+    }
+    if (is_message(last.kind)) {
+      mark(first);
+    } else {
+      const bool are_several = first + 1 < calls_.size();
+      if (first > 0 && are_in_turn(*calls_[first - 1], last) &&
+          is_first_apart(last, are_several, later)) {
+        --first;
+      }
+      if (first + 1 < calls_.size()) {
+        mark(first);
+      }
+    }
+    calls_.clear();
   }
 
  private:
-  void mark() const {
-    for (CommCall* const message : messages_) {
-      message->in_batch = true;
-      message->joins_batch = message != messages_.front();
+  static bool is_collective(const CommCall& call) {
+    return !is_message(call.kind) && call.kind != CommKind::kWait && call.kind != CommKind::kInit;
+  }
+  static bool are_in_turn(const CommCall& call, const CommCall& next) {
+    return call.seq &&
+           static_cast<std::uint64_t>(*next.seq) - static_cast<std::uint64_t>(*call.seq) == 1;
+  }
+  /// Whether the first of the group that ends with `last` has the number before. The next
+  /// collective tells; if there is none, the wait for the group does, by its first one's number.
+  template <typename Calls>
+  static bool is_first_apart(const CommCall& last, bool are_several, const Calls& later) {
+    bool is_waited_for_before = false;
+    bool is_waited_for = false;
+    for (const auto& [index, call] : later) {
+      if (is_collective(call) && call.pg_name == last.pg_name) {
+        return call.seq == last.seq;
+      }
+      if (call.kind == CommKind::kWait && !call.is_p2p.value_or(false)) {
+        is_waited_for |= call.seq == last.seq;
+        is_waited_for_before |= are_in_turn(call, last);
+      }
+    }
+    return !is_waited_for && (are_several || is_waited_for_before);
+  }
+  static bool can_follow(const CommCall& before, const CommCall& call) {
+    return call.seq && call.pg_name == before.pg_name &&
+           (is_message(before.kind) ? is_message(call.kind) && call.seq == before.seq
+                                    : is_collective(call));
+  }
+  /// Those from `first` on are one batch, with its first one's number: a wait has that.
+  void mark(std::size_t first) const {
+    for (std::size_t i = first; i < calls_.size(); ++i) {
+      calls_[i]->in_batch = true;
+      calls_[i]->joins_batch = i != first;
+      calls_[i]->seq = calls_[first]->seq;
     }
   }
 
-  std::vector<CommCall*> messages_;
+  std::vector<CommCall*> calls_;
 };
 
 void find_batches(const Trace& trace, std::map<NodeIndex, CommCall>& calls) {
@@ -262,7 +314,7 @@ void find_batches(const Trace& trace, std::map<NodeIndex, CommCall>& calls) {
       by_thread[node.tid].add(call->second);
       ++call;
     } else if (node.name == "nccl:coalesced") {
-      by_thread[node.tid].end();
+      by_thread[node.tid].end(std::ranges::subrange(call, calls.end()));
     }
   }
 }

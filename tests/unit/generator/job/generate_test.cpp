@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "generator/flow/model_names.h"
 #include "testing/error_text.h"
 #include "trace_builder.h"
@@ -208,6 +210,24 @@ TEST(Generate, TakesAPythonScalarAtTheAddressOfAFreedTensorForANumber) {
   EXPECT_TRUE(program.slots[slot(program.instructions[1].args[1])].external);
 }
 
+// The norm that clips gradients is such a tensor, and what it is divided by such a number.
+TEST(Generate, TakesANumberThatWouldWidenTheResultForANumberWhateverWasThere) {
+  TraceBuilder builder;
+  const auto narrow = tensor(20, 21, {});
+  builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {}, "double")},
+              {tensor(12, 13, {}, "double")});
+  builder.add(2, "aten::relu", kRelu, {tensor(12, 13, {}, "double")},
+              {tensor(14, 15, {}, "double")});
+  builder.add(2, "aten::add", kAdd, {narrow, tensor(16, 13, {}, "double"), integer(1)},
+              {tensor(24, 25, {})});
+  builder.add(2, "aten::add", kAdd, {tensor(26, 27, {4}), tensor(14, 15, {}, "double"), integer(1)},
+              {tensor(28, 29, {4})});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.slots[slot(program.instructions[2].args[1])].wrapped_number);
+  EXPECT_EQ(slot(program.instructions[3].args[1]), slot(program.instructions[1].results[0]))
+      << "beside a tensor with dimensions one without has no say";
+}
+
 TEST(Generate, KeepsAnElementThatAnOperatorTookOfATensor) {
   TraceBuilder builder;
   const auto element = tensor(14, 13, {}, "long int");
@@ -356,15 +376,17 @@ TraceBuilder handing_on(const TestValue& taken) {
   return builder;
 }
 
-/// With times: the label is the step's second node, and took so long by itself.
-Program linked(const TraceBuilder& builder, std::int64_t self_ns, std::int64_t device_ns = 0) {
+/// With times: so long the labels took by themselves, the first one `first_ns` longer.
+Program linked(const TraceBuilder& builder, std::int64_t self_ns, std::int64_t device_ns = 0,
+               std::int64_t first_ns = 0) {
   std::vector<et_schema::Trace> traces;
   traces.push_back(builder.trace());
   Link link;
   link.nodes.resize(traces[0].nodes.size());
   for (NodeIndex node = 0; node < traces[0].nodes.size(); ++node) {
     if (traces[0].nodes[node].name == "ReduceInForwardBackward") {
-      link.nodes[node] = NodeTimes{1000, self_ns, self_ns, device_ns};
+      const std::int64_t own_ns = self_ns + std::exchange(first_ns, 0);
+      link.nodes[node] = NodeTimes{1000, own_ns, own_ns, device_ns};
     }
   }
   std::vector<Link> links;
@@ -378,6 +400,15 @@ TEST(Generate, ABackwardThatHandsItsGradientOnDidNoWork) {
   EXPECT_EQ(program.selection.labels, 0U);
   EXPECT_EQ(program.losses[et_schema::Loss::kPassThroughLabels], 1U);
   EXPECT_EQ(program.losses[et_schema::Loss::kNativeWork], 0U);
+}
+
+TEST(Generate, ABackwardThatOnceTookLongStillHandsItsGradientOn) {
+  TraceBuilder builder = handing_on(tensor(12, 13, {4}));
+  for (int more = 0; more < 2; ++more) {
+    builder.add(2, "ReduceInForwardBackward", "", {tensor(20, 21, {4})}, {});
+    builder.add(2, "aten::relu", kRelu, {tensor(20, 21, {4})}, {tensor(22 + more, 30 + more, {4})});
+  }
+  EXPECT_EQ(linked(builder, 40'000, 0, 400'000).losses[et_schema::Loss::kPassThroughLabels], 3U);
 }
 
 TEST(Generate, ABackwardThatHandsAnotherGradientOnDidWork) {

@@ -452,6 +452,52 @@ TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
   EXPECT_EQ(gather.outputs.size(), 2U) << "one of each rank";
 }
 
+TEST(TraceOfProfile, WhatAClassOfPythonsTakesOnIsOpened) {
+  Profile profile = ProfileText()
+                        .op("aten::add", 0, 90, kTwo)
+                        .op("PythonSubclass", 5, 80, kTwo)
+                        .op("aten::add", 20, 10, kTwo)
+                        .op("aten::add", 100, 10, kTwo)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(node_of(trace, "aten::add", 0).op_schema, "")
+      << "its arguments are no tensors in memory";
+  EXPECT_NE(node_of(trace, "aten::add", 1).op_schema, "");
+  EXPECT_NE(node_of(trace, "aten::add", 2).op_schema, "");
+}
+
+// What another rank holds alone (all_gather_object, scatter_object_list) is none of this one's.
+TEST(TraceOfProfile, ListsOfRanksHaveATensorForEach) {
+  const auto call_on = [](std::int64_t rank, const char* name) {
+    Profile profile =
+        ProfileText()
+            .op("record_param_comms", 0, 10,
+                fmt::format(R"("Collective name":"{}","dtype":"Long","In msg nelems":6,)"
+                            R"("Out msg nelems":6,"Group size":3,"Rank":1,"Seq":4,)"
+                            R"("Process Group Name":"0","Process Group Ranks":"[0, 1, 2]")",
+                            name))
+            .parsed();
+    profile.distributed = et_schema::DistributedInfo{"nccl", rank, 3, {}, {}};
+    const Trace trace = trace_of_profile(profile, know_nothing);
+    std::string text;
+    for (const auto& [index, call] : et_schema::communication_calls(trace)) {
+      for (const auto* const tensors : {&call.inputs, &call.outputs}) {
+        for (const et_schema::Tensor* const tensor : *tensors) {
+          text += fmt::format("{} ", tensor->numel);
+        }
+        text += "| ";
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(call_on(0, "all_gather"), "6 | 2 2 2 | ");
+  EXPECT_EQ(call_on(0, "reduce_scatter"), "2 2 2 | 6 | ");
+  EXPECT_EQ(call_on(1, "gather"), "6 | 2 2 2 | ");
+  EXPECT_EQ(call_on(0, "gather"), "6 | | ");
+  EXPECT_EQ(call_on(1, "scatter"), "2 2 2 | 6 | ");
+  EXPECT_EQ(call_on(2, "scatter"), "| 6 | ");
+}
+
 TEST(TraceOfProfile, WithoutShapesAndDeviceTheOutermostOperatorsAreKernels) {
   Profile profile = ProfileText()
                         .op("aten::linear", 0, 50)

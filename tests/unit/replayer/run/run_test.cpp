@@ -83,25 +83,27 @@ TEST_F(RunTest, SendsAndReceivesStayOpenWhereCollectivesAreTimedAlone) {
   EXPECT_EQ(backend.completed, std::vector<CommKind>{CommKind::kAllReduce});
 }
 
+class BatchBackend : public ForwardingBackend {
+ public:
+  std::unique_ptr<backends::Work> start(const backends::Call& call) override {
+    started.emplace_back(1, call.kind);
+    return ForwardingBackend::start(call);
+  }
+  std::vector<std::unique_ptr<backends::Work>> start_batch(
+      std::span<const backends::Call* const> calls) override {
+    started.emplace_back();
+    std::vector<std::unique_ptr<backends::Work>> works;
+    for (const backends::Call* const call : calls) {
+      started.back().push_back(call->kind);
+      works.push_back(ForwardingBackend::start(*call));
+    }
+    return works;
+  }
+  std::vector<std::vector<et_schema::CommKind>> started;
+};
+
 TEST_F(RunTest, ABatchStartsWithItsLastMessage) {
   using et_schema::CommKind;
-  struct BatchBackend : ForwardingBackend {
-    std::unique_ptr<backends::Work> start(const backends::Call& call) override {
-      started.emplace_back(1, call.kind);
-      return ForwardingBackend::start(call);
-    }
-    std::vector<std::unique_ptr<backends::Work>> start_batch(
-        std::span<const backends::Call* const> calls) override {
-      started.emplace_back();
-      std::vector<std::unique_ptr<backends::Work>> works;
-      for (const backends::Call* const call : calls) {
-        started.back().push_back(call->kind);
-        works.push_back(ForwardingBackend::start(*call));
-      }
-      return works;
-    }
-    std::vector<std::vector<CommKind>> started;
-  };
   auto owned = std::make_unique<BatchBackend>();
   BatchBackend& backend = *owned;
   backend_ = std::move(owned);
@@ -122,6 +124,29 @@ TEST_F(RunTest, ABatchStartsWithItsLastMessage) {
   EXPECT_EQ(backend.started,
             (std::vector<std::vector<CommKind>>{
                 {CommKind::kSend, CommKind::kRecv}, {CommKind::kSend}, {CommKind::kSend}}));
+}
+
+TEST_F(RunTest, ABatchOfSynchronousCollectivesIsDoneWithItsLast) {
+  using et_schema::CommKind;
+  auto owned = std::make_unique<BatchBackend>();
+  BatchBackend& backend = *owned;
+  backend_ = std::move(owned);
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
+  const auto collective = [&](CommKind kind, SlotId slot, bool joins) {
+    et_schema::CommInfo& comm = *builder_.add_collective(kind, {ref(slot)}, {ref(slot)}).comm;
+    comm.is_async = false;
+    comm.in_batch = true;
+    comm.joins_batch = joins;
+  };
+  collective(CommKind::kBroadcast, x, false);
+  collective(CommKind::kAllReduce, y, true);
+  builder_.add_op(kAddInPlace, {ref(y), ref(x), number(1)}, {ref(y)});
+  try_out();
+  backend.started.clear();
+  iterate();
+  EXPECT_EQ(backend.started,
+            (std::vector<std::vector<CommKind>>{{CommKind::kBroadcast, CommKind::kAllReduce}}));
 }
 
 TEST_F(RunTest, CollectivesThatAreTimedAloneTakeTurns) {

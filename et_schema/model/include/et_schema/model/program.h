@@ -133,7 +133,7 @@ struct CommInfo {
   std::string why = {};
   bool names_group = false;         ///< of a wait: `group` is recorded; else it may be any
   std::optional<bool> is_p2p = {};  ///< of a wait, where recorded: whether for a send or receive
-  /// Of a send or receive, where recorded: whether it was issued in a batch (batch_isend_irecv).
+  /// Whether it was issued in a batch: of a send or receive where recorded, of a collective if so.
   std::optional<bool> in_batch = {};
   bool joins_batch = false;  ///< it is in the batch of the one before it on its thread
   bool operator==(const CommInfo&) const = default;

@@ -408,8 +408,10 @@ TEST(Comms, OneNameInBothNamespacesHasItsTensorsWhereItsSchemaSays) {
   EXPECT_EQ(only_call(broadcast).outputs.at(0)->tensor_id, 5);
 }
 
-/// in_batch and joins_batch of messages: their numbers by node, and the ends of batches between.
-std::string batches_of(const std::vector<std::string>& numbers, const char* type) {
+/// in_batch and joins_batch of calls, and the numbers of collectives in batches: their numbers by
+/// node, the ends of batches between, and waits ("wait" before the number).
+std::string batches_of(const std::vector<std::string>& numbers, const char* type,
+                       const char* name = "send") {
   std::vector<std::string> nodes = roots();
   int id = 2;
   for (const std::string& number : numbers) {
@@ -417,23 +419,28 @@ std::string batches_of(const std::vector<std::string>& numbers, const char* type
       nodes.push_back(node({.id = ++id, .parent = 2, .name = "nccl:coalesced"}));
       continue;
     }
+    const bool is_wait = number.starts_with("wait");
     nodes.push_back(node(
         {.id = ++id,
          .parent = 2,
          .name = "record_param_comms",
-         .inputs = {.values = fmt::format(R"([{}, {}, ["0", ""], 1, "send", [], [], 0, 1, 2])",
-                                          kTensor, number),
-                    .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[]]",
-                    .types = fmt::format(R"(["{}","{}","Tuple[String,String]","Int","String",)"
-                                         R"("GenericList[]","GenericList[]","Int","Int","Int"])",
-                                         kTensorType, type)}}));
+         .inputs = {
+             .values = fmt::format(R"([{}, {}, ["0", ""], 1, "{}", [], [], 0, 1, 2])", kTensor,
+                                   is_wait ? number.substr(4) : number, is_wait ? "wait" : name),
+             .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[]]",
+             .types = fmt::format(R"(["{}","{}","Tuple[String,String]","Int","String",)"
+                                  R"("GenericList[]","GenericList[]","Int","Int","Int"])",
+                                  kTensorType, type)}}));
   }
   std::string text;
   for (const auto& [index, call] : communication_calls(parse(testing_texts::trace(nodes)))) {
-    text += !call.in_batch     ? "? "
-            : !*call.in_batch  ? "alone "
-            : call.joins_batch ? "next "
-                               : "first ";
+    if (call.kind != CommKind::kWait) {
+      text += !call.in_batch     ? "?"
+              : !*call.in_batch  ? "alone"
+              : call.joins_batch ? "next"
+                                 : "first";
+      text += call.in_batch && !is_message(call.kind) ? fmt::format(":{} ", *call.seq) : " ";
+    }
   }
   return text;
 }
@@ -447,6 +454,34 @@ TEST(Comms, MessagesOfOneNumberAreABatch) {
 
 TEST(Comms, WhereSingleMessagesShareNumbersOnlyTheLabelTells) {
   EXPECT_EQ(batches_of({"1", "1", "2", "2", "end"}, "Int"), "? ? first next ");
+}
+
+// As ProcessGroupNCCL numbers them, the collective behind the group has its last one's number; in
+// captures of earlier versions the calls of a group have one number.
+TEST(Comms, CollectivesThatAreIssuedAsOneAreABatch) {
+  const auto batches = [](const std::vector<std::string>& numbers) {
+    return batches_of(numbers, "Tuple[Int,Bool]", "broadcast");
+  };
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "[3, false]", "[3, false]", "end", "[3, false]"}),
+            "? first:2 next:2 next:2 ? ");
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "[3, false]", "end", "[3, false]"}),
+            "? first:2 next:2 ? ");
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "end", "[3, false]"}), "? ? ? ");
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "[2, false]", "end", "[3, false]"}),
+            "? first:2 next:2 ? ");
+}
+
+TEST(Comms, BehindTheLastBatchTheWaitTellsWhichIsItsFirst) {
+  const auto batches = [](const std::vector<std::string>& numbers) {
+    return batches_of(numbers, "Tuple[Int,Bool]", "broadcast");
+  };
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "[3, false]", "end", "wait[2, false]"}),
+            "? first:2 next:2 ");
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "end", "wait[2, false]"}), "? ? ");
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "[2, false]", "end", "wait[2, false]"}),
+            "? first:2 next:2 ");
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "[2, false]", "end"}), "first:1 next:1 next:1 ");
+  EXPECT_EQ(batches({"[1, false]", "[2, false]", "end"}), "? ? ");
 }
 
 TEST(Comms, GlooSplitsMakeItAnAllToAllV) {

@@ -18,7 +18,7 @@ struct CommCall {
   std::vector<const Tensor*> inputs;  ///< in order; of a wait the tensor that it names, if any;
                                       ///< empty for barrier
   std::vector<const Tensor*> outputs;
-  std::optional<std::int64_t> seq;  ///< joins a wait with its collective
+  std::optional<std::int64_t> seq;  ///< joins a wait with its collective; of a batch one number
   std::optional<bool> is_p2p;       ///< none: a wait that does not say
   std::optional<bool> in_batch;     ///< of CommInfo::in_batch
   bool joins_batch = false;         ///< of CommInfo::joins_batch
