@@ -30,9 +30,9 @@ constexpr int kLetterTag = 1;
 
 }  // namespace
 
-LimitedCall::LimitedCall(const BackendOptions& options, const char* name) {
+LimitedCall::LimitedCall(const BackendOptions& options, const char* name, const RollCall* roll) {
   if (options.stuck) {
-    watcher_ = std::thread([this, &options, name] { watch(options, name); });
+    watcher_ = std::thread([this, &options, name, roll] { watch(options, name, roll); });
   }
 }
 
@@ -48,7 +48,7 @@ LimitedCall::~LimitedCall() {
   watcher_.join();
 }
 
-void LimitedCall::watch(const BackendOptions& options, const char* name) {
+void LimitedCall::watch(const BackendOptions& options, const char* name, const RollCall* roll) {
   std::unique_lock lock(mutex_);
   const std::chrono::duration<double> limit(options.time_limit_s);
   if (changed_.wait_for(lock, limit, [this] { return has_ended_; })) {
@@ -62,7 +62,7 @@ void LimitedCall::watch(const BackendOptions& options, const char* name) {
   context.field = name;
   context.expected =
       fmt::format("every rank of the job in this call within {} s", options.time_limit_s);
-  context.got = "some rank has not come to it";
+  context.got = roll != nullptr ? roll->missing() : "some rank has not come to it";
   context.hint =
       "a process that was not started, has ended or is stopped never comes: see that as many run "
       "as there are ranks, on every host; slow starts need a higher time limit (--timeout)";
@@ -78,7 +78,7 @@ MpiSession::MpiSession(const BackendOptions& options) : options_(options) {
   } else {
     // Not MPI_THREAD_MULTIPLE: only one thread at a time calls MPI, and MPI's locks would cost
     // every call.
-    const LimitedCall limited(options_, "MPI_Init_thread");
+    const LimitedCall limited(options_, "MPI_Init_thread", &roll_);
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
               "MPI_Init_thread");
     finalize_ = true;

@@ -12,22 +12,24 @@
 #include <thread>
 #include <vector>
 
+#include "backends/roll_call.h"
 #include "backends/wire.h"
 #include "mpi_types.h"
 
 namespace understudy::backends {
 
 /// While it lives, a call of MPI is under way that waits for other ranks and cannot be given up. If
-/// it lives longer than the time limit, `options.stuck` is told.
+/// it lives longer than the time limit, `options.stuck` is told, with who is missing if there is a
+/// roll call.
 class LimitedCall {
  public:
-  LimitedCall(const BackendOptions& options, const char* name);
+  LimitedCall(const BackendOptions& options, const char* name, const RollCall* roll = nullptr);
   LimitedCall(const LimitedCall&) = delete;
   LimitedCall& operator=(const LimitedCall&) = delete;
   ~LimitedCall();
 
  private:
-  void watch(const BackendOptions& options, const char* name);
+  void watch(const BackendOptions& options, const char* name, const RollCall* roll);
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -50,6 +52,7 @@ class MpiSession {
 
  private:
   BackendOptions options_;
+  RollCall roll_;  ///< kept to the end: others may still be waiting when this rank is through
   bool finalize_ = false;
 };
 

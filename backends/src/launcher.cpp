@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -37,6 +38,10 @@ constexpr std::array<const char*, 7> kLocalRanks = {"OMPI_COMM_WORLD_LOCAL_RANK"
                                                     "SLURM_LOCALID",
                                                     "LOCAL_RANK"};
 
+/// How many processes its host has.
+constexpr std::array<const char*, 4> kLocalSizes = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                                    "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"};
+
 [[nodiscard]] std::optional<int> environment_number(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) {
@@ -49,6 +54,15 @@ constexpr std::array<const char*, 7> kLocalRanks = {"OMPI_COMM_WORLD_LOCAL_RANK"
     return std::nullopt;
   }
   return number;
+}
+
+[[nodiscard]] std::optional<int> first_number(std::span<const char* const> names) {
+  for (const char* const name : names) {
+    if (const std::optional<int> number = environment_number(name)) {
+      return number;
+    }
+  }
+  return std::nullopt;
 }
 
 [[nodiscard]] std::optional<Launch> launched_by(const Launcher& launcher, Launch::Meeting meeting) {
@@ -113,12 +127,21 @@ std::optional<Launch> launched() {
 }
 
 std::optional<int> launched_local_rank() {
-  for (const char* const name : kLocalRanks) {
-    if (const std::optional<int> rank = environment_number(name)) {
-      return rank;
-    }
+  return first_number(kLocalRanks);
+}
+
+std::optional<int> launched_local_size() {
+  return first_number(kLocalSizes);
+}
+
+std::optional<std::string> launched_job() {
+  if (const char* const name = std::getenv("PMIX_NAMESPACE"); name != nullptr) {
+    return name;
   }
-  return std::nullopt;
+  const char* const job = std::getenv("SLURM_JOB_ID");
+  const char* const step = std::getenv("SLURM_STEP_ID");
+  return job != nullptr && step != nullptr ? std::optional(std::string(job) + "." + step)
+                                           : std::nullopt;
 }
 
 std::string module_directory() {

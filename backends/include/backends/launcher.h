@@ -27,6 +27,13 @@ struct Launch {
 /// where none does.
 [[nodiscard]] std::optional<int> launched_local_rank();
 
+/// How many processes were started on this host, where the launcher tells it.
+[[nodiscard]] std::optional<int> launched_local_size();
+
+/// What tells this job from others on its host: PMIx's namespace, Slurm's job and step; absent
+/// where the launcher tells neither.
+[[nodiscard]] std::optional<std::string> launched_job();
+
 /// Where the modules of an installed or built program lie: `../lib/understudy` beside the folder of
 /// the running program.
 [[nodiscard]] std::string module_directory();

@@ -1,10 +1,15 @@
 #include "backends/launcher.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <utility>
+
+#include "backends/roll_call.h"
 
 namespace understudy::backends {
 namespace {
@@ -36,7 +41,12 @@ class Launched : public testing::Test {
                              "PALS_LOCAL_RANKID",
                              "FLUX_TASK_LOCAL_ID",
                              "SLURM_LOCALID",
-                             "LOCAL_RANK"}) {
+                             "LOCAL_RANK",
+                             "OMPI_COMM_WORLD_LOCAL_SIZE",
+                             "MPI_LOCALNRANKS",
+                             "MV2_COMM_WORLD_LOCAL_SIZE",
+                             "PALS_LOCAL_SIZE",
+                             "PMIX_NAMESPACE"}) {
       unsetenv(name);
     }
   }
@@ -53,6 +63,31 @@ TEST_F(Launched, ByOpenMpi) {
   set("PMIX_RANK", "3");
   EXPECT_EQ(launched()->world_size, 8);
   EXPECT_EQ(launched()->meeting, Launch::Meeting::kMpi);
+}
+
+TEST_F(Launched, TheRollCallNamesWhoIsMissing) {
+  const auto come = [&](const char* rank) {
+    set("OMPI_COMM_WORLD_RANK", rank);
+    return std::make_unique<RollCall>();
+  };
+  set("OMPI_COMM_WORLD_SIZE", "4");
+  EXPECT_EQ(come("0")->missing(), "some rank has not come to it") << "no job is named";
+  set("PMIX_NAMESPACE", std::to_string(getpid()).c_str());
+  EXPECT_EQ(come("0")->missing(), "some rank has not come to it") << "its hosts are not told";
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", "4");
+  const auto first = come("0");
+  EXPECT_EQ(first->missing(), "ranks 1, 2, 3 have not come to it");
+  const auto second = come("1");
+  EXPECT_EQ(come("3")->missing(), "rank 2 has not come to it");
+  EXPECT_EQ(first->missing(), "ranks 2, 3 have not come to it") << "rank 3 has gone";
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", "3");
+  EXPECT_EQ(first->missing(), "of the 3 ranks on this host 0, 1 have come to it");
+  set("OMPI_COMM_WORLD_LOCAL_SIZE", "2");
+  EXPECT_EQ(first->missing(),
+            "some rank of another host has not come to it, all 2 of this one have");
+  const auto third = come("2");
+  const auto last = come("3");
+  EXPECT_EQ(first->missing(), "all ranks have come to it, and it does not end");
 }
 
 TEST_F(Launched, ByMpich) {
