@@ -105,7 +105,7 @@ class Issue {
     UNDERSTUDY_ASSERT(false);
   }
 
-  /// To the group that is open.
+  /// Adds the messages of a batch to the group that is open.
   void add_messages() {
     const std::size_t other = call_.path == MessagePath::kBatch
                                   ? static_cast<std::size_t>(call_.root_or_peer)
@@ -265,7 +265,7 @@ class Issue {
     exchange(call_.inputs, call_.outputs);
   }
 
-  /// Part r goes to rank r, and from it comes part r; of this rank's own too.
+  /// Part r goes to rank r, and part r comes from it; so does this rank's own.
   void exchange(Buffers inputs, Buffers outputs) {
     NcclGroup group(nccl_, watch_, lane_);
     for (std::size_t rank = 0; rank < size_; ++rank) {
