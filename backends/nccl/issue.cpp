@@ -92,7 +92,7 @@ class Issue {
     group.end();
   }
 
-  /// To the group that is open; of those that go in batches.
+  /// Adds a call that can go in a batch to the group that is open.
   void add() {
     switch (call_.kind) {
       case CommKind::kAllReduce:
@@ -259,7 +259,7 @@ class Issue {
     exchange(call_.inputs, call_.outputs);
   }
 
-  /// Part r goes to rank r, and from it comes part r; of this rank's own too.
+  /// Part r goes to rank r, and part r comes from it; so does this rank's own.
   void exchange(Buffers inputs, Buffers outputs) {
     for (std::size_t rank = 0; rank < size_; ++rank) {
       send(inputs[rank], rank);

@@ -33,7 +33,7 @@ struct LaneKey {
 /// The lane that a call needs, on the rank `group_rank` of its group.
 [[nodiscard]] LaneKey lane_of(const Call& call, int group_rank);
 
-/// As ranks tell each other: a line each.
+/// Ranks tell each other keys in this form: a line each.
 [[nodiscard]] std::string to_text(const std::set<LaneKey>& keys);
 /// The reverse of what all ranks sent. Throws Error (failed) on other text.
 [[nodiscard]] std::set<LaneKey> parse_lanes(std::span<const std::string> texts);
@@ -51,7 +51,7 @@ class Lane {
 
   /// Begins to meet the other ranks of it.
   void meet(const NcclId& id) { comm_ = nccl_.begin_comm(id, size_, rank_); }
-  /// The same, of those of `parent` that give this color.
+  /// The same among the ranks of `parent` that give this color.
   void split_off(const Lane& parent, int color);
   /// Whether its communicator is there, and ready for the next call.
   [[nodiscard]] bool is_ready() const { return comm_ != nullptr && !nccl_.is_in_progress(comm_); }
@@ -73,12 +73,12 @@ class Lane {
   /// Begins to end the communicator.
   void finalize();
 
-  /// For who looks on from another thread: the calls that were issued, and the last one's kind.
+  /// Tells a thread that looks on: how many calls were issued, and the last one's kind.
   void note(et_schema::CommKind kind);
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] et_schema::CommKind last_kind() const { return last_kind_; }
-  /// For who aborts its communicator, from another thread: nothing can be issued any more. Null
-  /// where there is none, or no more.
+  /// Hands the communicator to a thread that aborts it: nothing can be issued any more. Null where
+  /// there is none, or where it was handed out.
   [[nodiscard]] NcclComm give_up() { return is_aborted_.exchange(true) ? nullptr : comm_; }
 
  private:

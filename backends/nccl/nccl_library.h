@@ -79,14 +79,14 @@ class NcclLibrary {
   /// All ranks of `parent` call it: those of one `color` become a communicator, ordered by `key`.
   /// `made` has it once the parent is in progress no more.
   void begin_split(NcclComm parent, int color, int key, NcclComm& made) const;
-  /// The same, of a rank that comes into none.
+  /// The same for a rank that joins none of them.
   void leave_split(NcclComm parent) const;
   [[nodiscard]] bool is_in_progress(NcclComm comm) const;
   /// What NCCL knows of can go without copies. Throws Error (failed), also where it is older than
   /// 2.19.
   [[nodiscard]] void* register_buffer(NcclComm comm, void* data, std::size_t bytes) const;
   void deregister_buffer(NcclComm comm, void* handle) const;
-  /// Begins to end what has no work under way.
+  /// Begins to end a communicator that has no work under way.
   void finalize(NcclComm comm) const;
   void destroy(NcclComm comm) const noexcept;
   /// The operator that sums elements times `how.factor`; it lives as long as `comm`.

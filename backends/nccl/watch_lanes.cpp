@@ -47,8 +47,8 @@ void LaneWatch::check() const {
   }
 }
 
-// In one order with what fail() does: either this sees that something was found, or that sees these
-// calls.
+// One order holds for this and for fail(): either this sees that something was found, or fail()
+// sees these calls.
 void LaneWatch::begin_calls() const {
   is_in_calls_ = true;
   if (has_found_) {
@@ -142,7 +142,7 @@ std::optional<et_schema::Error> LaneWatch::look(Watched& watched, Clock::time_po
                "one that has died, or waits in another call, never comes"});
 }
 
-// With the lock held.
+// The caller holds the lock.
 void LaneWatch::fail(et_schema::Error error) {
   if (has_found_) {
     return;

@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 

@@ -1,12 +1,14 @@
 #include "calibrate/fit_files.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <optional>
 #include <utility>
 
-#include "common/output.h"
 #include "common/output_path.h"
 #include "common/progress.h"
 #include "common/run_main.h"
@@ -28,7 +30,6 @@
 namespace understudy::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 5000;
 constexpr int kMostRanks = 1'000'000;
 
 std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
@@ -152,7 +153,6 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   if (!arguments.candidates.empty()) {
     options.candidates = arguments.candidates;
   }
-  options.most_rows = arguments.most_rows;
   options.host = known.host;
   std::string phase;
   options.progress = [&](const std::string& what, std::size_t done, std::size_t total) {
@@ -174,7 +174,10 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
 }  // namespace
 
 void add_fit_options(CommandLine& line, FitArguments& arguments) {
-  arguments.most_rows = kMostRows;
+  std::vector<std::string> kinds;
+  for (const predictor::Candidate candidate : predictor::kOwnCandidates) {
+    kinds.emplace_back(to_string(candidate));
+  }
   line.add("INPUT", arguments.inputs,
            "Measurements: tables of operators (CSV), operator-times files of replay, folders of "
            "them; benchmarks with recorded times (generate --profile), or what scripts/capture "
@@ -196,12 +199,9 @@ void add_fit_options(CommandLine& line, FitArguments& arguments) {
             }
             return std::string();
           },
-          "Kinds of models to compare: roofline, nearest, two_clock, two_clock+trees (default: "
-          "all)")
+          fmt::format("Kinds of models to compare: {} (default: all)", fmt::join(kinds, ", ")))
       .splits_at_commas()
-      .is_one_of({"roofline", "nearest", "two_clock", "two_clock+trees"});
-  line.add_number("--most-rows N", arguments.most_rows, 100, 1'000'000,
-                  "Fit each operator to at most this many rows, sampled evenly");
+      .is_one_of(kinds);
   line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
                   "In recorded communication: ranks that share a node, in order of their numbers");
 }

@@ -19,8 +19,7 @@ struct FitArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> specs;
   std::string output;
-  std::vector<predictor::Candidate> candidates;  ///< empty: those that are tried by default
-  std::size_t most_rows = 0;
+  std::vector<predictor::Candidate> candidates;        ///< empty: those that are tried by default
   int ranks_per_node = et_schema::kUsualRanksPerNode;  ///< of recorded communication
   std::map<std::string, std::string> sections = {};    ///< of the platform, beside the operators'
   Format format = Format::kText;

@@ -37,7 +37,7 @@ std::string rate_text(double per_s) {
   return per_s >= 1 ? fmt::format("{:.1f}/s", per_s) : fmt::format("{:.1f} s each", 1 / per_s);
 }
 
-/// By the rate so far, and by what the caller knows: the end that comes first.
+/// The end by the rate so far, or the one that the caller knows of, whichever comes first.
 std::optional<double> seconds_left(const ProgressState& state, double per_s) {
   std::optional<double> left_s = state.left_s;
   if (state.total && per_s > 0) {

@@ -10,7 +10,6 @@
 #include "comparer/compare.h"
 #include "comparer/device_work.h"
 #include "comparer/run.h"
-#include "et_schema/report/report_json.h"
 
 namespace understudy::cli {
 
@@ -35,7 +34,7 @@ struct CompareArguments {
 /// The runs of both sides.
 struct ComparedRuns {
   std::vector<comparer::Run> a, b;
-  std::optional<comparer::DeviceSides> devices = {};  ///< of two profiles with device events
+  std::optional<comparer::DeviceComparison> devices = {};  ///< of two profiles with device events
 };
 
 /// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. Beside a

@@ -134,9 +134,10 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
       }
     }
   }
-  std::optional<comparer::DeviceSides> devices;
+  std::optional<comparer::DeviceComparison> devices;
   if (has_device_events(inputs_a) && has_device_events(inputs_b)) {
-    devices = {device_step(*inputs_a.front().profile), device_step(*inputs_b.front().profile)};
+    devices = comparer::compare_devices(device_step(*inputs_a.front().profile),
+                                        device_step(*inputs_b.front().profile));
   }
   ComparedRuns runs = {runs_of(std::move(inputs_a), has_profile, devices.has_value(), known),
                        runs_of(std::move(inputs_b), has_profile, devices.has_value(), known),

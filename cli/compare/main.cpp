@@ -8,7 +8,6 @@
 #include "common/run_main.h"
 #include "compare/arguments.h"
 #include "comparer/compare.h"
-#include "et_schema/model/report.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "pages/comparison/comparison_page.h"

@@ -17,7 +17,6 @@
 #include "composer/mix/fit.h"
 #include "composer/plan/plan.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/input_limit.h"
 #include "et_schema/support/read_file.h"
 
 namespace understudy::cli {

@@ -6,7 +6,6 @@
 #include "common/output.h"
 #include "et_schema/bench/signature.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/input_limit.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/read_file.h"
 #include "generate/outputs.h"

@@ -33,28 +33,6 @@ using pages::Table;
 
 constexpr double kNsPerMs = 1e6;
 
-const char* name_of(InstructionKind kind) {
-  switch (kind) {
-    case InstructionKind::kOp:
-      return "op";
-    case InstructionKind::kAlias:
-      return "alias";
-    case InstructionKind::kNative:
-      return "native";
-    case InstructionKind::kCollective:
-      return "collective";
-    case InstructionKind::kP2p:
-      return "p2p";
-    case InstructionKind::kWait:
-      return "wait";
-    case InstructionKind::kKernel:
-      return "kernel";
-    case InstructionKind::kMarker:
-      break;
-  }
-  return "marker";
-}
-
 std::string class_of(const Instruction& instruction) {
   return instruction.comm ? "communication" : std::string(et_schema::op_class(instruction.name));
 }
@@ -239,7 +217,7 @@ std::string bench_verdict(const Bench& bench) {
 std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
   std::map<std::string, std::uint64_t> kinds;
   for (const Instruction& instruction : program.instructions) {
-    ++kinds[name_of(instruction.kind)];
+    ++kinds[std::string(et_schema::kInstructionKindNames[instruction.kind])];
   }
   return kinds;
 }

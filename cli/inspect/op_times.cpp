@@ -12,6 +12,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/pytorch_et/comm_calls.h"
 #include "et_schema/support/assert.h"
+#include "et_schema/support/enum_names.h"
 #include "generator/flow/autograd.h"
 #include "pages/html/from_json.h"
 
@@ -274,19 +275,7 @@ std::string tensor_text(const et_schema::Tensor& tensor) {
 }
 
 std::string_view to_string(GroupBy by) {
-  switch (by) {
-    case GroupBy::kClass:
-      return "class";
-    case GroupBy::kModule:
-      return "module";
-    case GroupBy::kPhase:
-      return "phase";
-    case GroupBy::kShape:
-      return "shape";
-    case GroupBy::kName:
-      break;
-  }
-  return "name";
+  return et_schema::EnumNames<GroupBy::kShape>("name", "class", "module", "phase", "shape")[by];
 }
 
 RankOps group_operators(const Trace& trace, const Link* link, GroupBy by) {

@@ -3,7 +3,6 @@
 #include "common/command_line.h"
 #include "compile/compile.h"
 #include "compile/world_options.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,9 +1,5 @@
 #include "shard/arguments.h"
 
-#include <string>
-
-#include "et_schema/support/error.h"
-
 namespace understudy::cli {
 namespace {
 

@@ -140,7 +140,7 @@ pages::Section head_section(const Json& document) {
                      texts("file", "tables"), texts("platform")})}};
 }
 
-/// Those that fit first, the fastest first.
+/// Plans that fit come first, the fastest of them at the top.
 pages::Section plans_section(const Json& document) {
   pages::Table table = table_at(
       document, "/plans", "A step's embedding tables, ms, by plan; two all-to-alls a step",
@@ -175,7 +175,7 @@ pages::Section chosen_section(const Json& document) {
            cuts}};
 }
 
-/// What of the figures is no measurement of the platform's.
+/// Names the figures that no measurement of the platform stands behind.
 std::vector<std::string> caveats_of(const Plan& plan) {
   std::vector<std::string> caveats;
   for (const auto& [what, estimate] :

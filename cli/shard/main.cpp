@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <string>
 
 #include "common/output.h"
 #include "common/output_path.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "et_schema/model/measurement.h"
+#include "et_schema/support/enum_names.h"
 #include "noise.h"
 #include "reference.h"
 #include "verdicts.h"
@@ -279,7 +280,7 @@ class Comparer {
   bool is_alike_;
   std::vector<EstimatedRow> rows_;
   std::set<std::string> changed_;  ///< classes that have changed, as far as is shown yet
-  /// By the classes that are left out.
+  /// The keys are the classes that are left out.
   std::map<std::set<std::string>, std::optional<Reference>> references_;
   double step_a_ms_ = 0;
   double step_b_ms_ = 0;
@@ -298,17 +299,7 @@ void veto_changes(std::vector<Row>& rows) {
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSame:
-      return "SAME";
-    case Verdict::kFaster:
-      return "FASTER";
-    case Verdict::kSlower:
-      return "SLOWER";
-    case Verdict::kUnsure:
-      break;
-  }
-  return "UNSURE";
+  return et_schema::EnumNames<Verdict::kUnsure>("SAME", "FASTER", "SLOWER", "UNSURE")[verdict];
 }
 
 Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,

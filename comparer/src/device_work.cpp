@@ -52,7 +52,7 @@ void add(const DeviceRow& row, DeviceRow& sum) {
 
 }  // namespace
 
-DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b) {
+DeviceComparison compare_devices(DeviceStep a, DeviceStep b) {
   DeviceComparison comparison;
   comparison.calls = joined(a, b, [](const DeviceWork& work) { return DeviceKey(work.call, ""); });
   comparison.classes =
@@ -67,15 +67,17 @@ DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b) {
       add(row, comparison.shared);
     }
   }
+  comparison.a = std::move(a);
+  comparison.b = std::move(b);
   return comparison;
 }
 
-void refuse_different_work(const DeviceSides& sides) {
+void refuse_different_work(const DeviceComparison& comparison) {
   constexpr double kLeastShare = 0.1;
   // Kernels that no operator is known of tell nothing.
   DeviceRow all;
   DeviceRow shared;
-  for (const DeviceRow& row : compare_devices(sides.a, sides.b).calls) {
+  for (const DeviceRow& row : comparison.calls) {
     if (!row.name.starts_with('(')) {
       add(row, all);
       if (row.a_ms && row.b_ms) {
@@ -91,10 +93,10 @@ void refuse_different_work(const DeviceSides& sides) {
   if (most < kLeastShare) {
     throw et_schema::usage_error(
         "the profiles are of different work",
-        {.file = sides.b.file,
+        {.file = comparison.b.file,
          .field = "operators and their sizes",
          .expected = fmt::format("those of {}, for {:.0f} % of the device's time at least",
-                                 sides.a.file, 100 * kLeastShare),
+                                 comparison.a.file, 100 * kLeastShare),
          .got = fmt::format("the same for {:.1f} % of it", 100 * most),
          .hint = "--different-benchmarks compares them all the same"});
   }

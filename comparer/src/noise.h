@@ -46,8 +46,6 @@ inline constexpr double kPriorDegrees = 4;
 
 /// Spread of the gap as a share of the step; the allocator's luck is part of the gap.
 inline constexpr double kGapSpreadOfStep = 0.005;
-/// With fewer samples, a run does not show its own noise.
-inline constexpr std::size_t kFewSamples = 5;
 
 /// Settings of all rows: how many runs a side has, and how busy the machine was.
 struct Setting {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <numeric>
 
 #include "et_schema/support/content_hash.h"

@@ -2,7 +2,6 @@
 // own part, reduces it, and passes the result on. That is the least possible traffic, and every
 // rank takes part in the reduction; Open MPI's non-blocking ones take up to twice as long in place.
 // The other reductions are the wire's own, where it has any.
-#include <algorithm>
 
 #include "backends/check_call.h"
 #include "backends/reduce_local.h"

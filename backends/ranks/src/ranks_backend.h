@@ -43,15 +43,15 @@ class RanksBackend : public Backend {
   /// Opens its channels if this rank is a member.
   [[nodiscard]] std::unique_ptr<Group> make(GroupId id, const std::string& name,
                                             std::vector<int> ranks);
-  /// By the set-up's group, of bytes of one size.
+  /// Gathers every rank's `bytes` in the set-up's group.
   void all_gather(const void* own, std::int64_t bytes, void* all);
-  /// Likewise rank 0's `parts`, one a rank, each of its rank's size.
+  /// Gives each rank its one of rank 0's `parts` there; sizes may differ.
   void scatter(std::vector<Buffer> parts, const Buffer& own);
 
   std::unique_ptr<Wire> wire_;
   int exceptions_at_start_ = 0;
   std::deque<std::unique_ptr<Group>> groups_;
-  /// For texts and barriers of the job itself, which no program has.
+  /// The group for texts and barriers of the job itself, which no program has.
   std::unique_ptr<Group> set_up_;
   std::shared_ptr<Engine> engine_;
 };

@@ -9,7 +9,6 @@
 #include "calibrator/measure/caller.h"
 #include "call_timer.h"
 #include "et_schema/model/program.h"
-#include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/bind/externals.h"
 #include "replayer/run/run.h"

@@ -60,14 +60,14 @@ class CallCounter : public replayer::NoHook {
 
   void built(const replayer::Step&) { before_ = counting_.read(); }
   void called(const replayer::Step&, const torch::jit::Stack&) {
-    counts_ = counting_.of_call(before_, counting_.read());
+    counts_ = replayer::SystemCounting::of_call(before_, counting_.read());
   }
   /// What was counted in the last call.
   [[nodiscard]] std::map<std::string, double> take() { return std::move(counts_); }
 
  private:
   const replayer::SystemCounting& counting_;
-  replayer::SystemCounting::Sums before_;
+  et_schema::SystemCounters before_;
   std::map<std::string, double> counts_;
 };
 

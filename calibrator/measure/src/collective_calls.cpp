@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <utility>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/assert.h"

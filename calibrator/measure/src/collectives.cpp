@@ -9,7 +9,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <sstream>
 #include <utility>
 

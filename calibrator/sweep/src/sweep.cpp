@@ -1,7 +1,6 @@
 #include "calibrator/sweep/sweep.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <numeric>
@@ -9,19 +8,10 @@
 #include <utility>
 
 #include "calibrator/sweep/learner.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::calibrator {
 namespace {
-
-constexpr std::array<std::pair<AreaEnd, std::string_view>, 7> kNames = {{
-    {AreaEnd::kOpen, "open"},
-    {AreaEnd::kError, "error"},
-    {AreaEnd::kPoints, "points"},
-    {AreaEnd::kExhausted, "exhausted"},
-    {AreaEnd::kRefused, "refused"},
-    {AreaEnd::kBudget, "budget"},
-    {AreaEnd::kInterrupted, "interrupted"},
-}};
 
 /// An area on its way.
 struct State {
@@ -148,7 +138,8 @@ class Sweep {
 }  // namespace
 
 std::string_view to_string(AreaEnd end) {
-  return std::ranges::find(kNames, end, &std::pair<AreaEnd, std::string_view>::first)->second;
+  return et_schema::EnumNames<AreaEnd::kInterrupted>("open", "error", "points", "exhausted",
+                                                     "refused", "budget", "interrupted")[end];
 }
 
 std::vector<AreaResult> run_sweep(std::vector<Area> areas, const SweepLimits& limits,

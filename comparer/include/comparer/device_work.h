@@ -33,21 +33,18 @@ struct DeviceRow {
   [[nodiscard]] double change_ms() const { return b_ms.value_or(0) - a_ms.value_or(0); }
 };
 
-/// Rows that cause most of the difference first.
+/// Two steps' devices; rows that cause most of the difference first.
 struct DeviceComparison {
+  DeviceStep a, b;
   DeviceRow all;
   DeviceRow shared;  ///< of operators that both sides have
   std::vector<DeviceRow> calls, classes, kernels;
 };
 
-/// Two profiles.
-struct DeviceSides {
-  DeviceStep a, b;
-};
-[[nodiscard]] DeviceComparison compare_devices(const DeviceStep& a, const DeviceStep& b);
+[[nodiscard]] DeviceComparison compare_devices(DeviceStep a, DeviceStep b);
 
 /// Throws Error (usage) where next to nothing of either side's time is of operators, with their
 /// sizes, that the other has: programs that do not do the same work.
-void refuse_different_work(const DeviceSides& sides);
+void refuse_different_work(const DeviceComparison& comparison);
 
 }  // namespace understudy::comparer

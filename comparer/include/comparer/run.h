@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -23,6 +24,9 @@ enum class RowKind : std::uint8_t {
   kCollective,  ///< all calls of a collective in one group and of one size
   kSpeedProbe,  ///< a fixed piece of work between the iterations: the core's clock
 };
+
+/// With fewer samples of a row, a run does not show its own noise.
+inline constexpr std::size_t kFewSamples = 5;
 
 /// The time of one row in the iterations of one run.
 struct Series {

@@ -124,7 +124,7 @@ class RankComposer {
     return std::move(program_);
   }
 
-  /// What each run of instructions is of.
+  /// Tells where each run of instructions is from.
   std::vector<et_schema::Origin> take_origins() { return std::move(origins_); }
 
  private:
@@ -160,7 +160,8 @@ class RankComposer {
     return ranks;
   }
 
-  /// Which of the source's programs runs here, and by its ranks those of the new job.
+  /// Chooses which of the source's programs runs here; the list has the new job's rank for each
+  /// rank of the source.
   std::pair<std::size_t, std::vector<int>> choose(const PlanItem& item, const PlanPiece& asked,
                                                   const Bench& bench) {
     const PlanSource& source = source_of(plan_, asked.source);

@@ -14,7 +14,8 @@ class NewGroups {
  public:
   explicit NewGroups(int ranks);
 
-  /// The group here of an origin's: `ranks`, by rank of the origin: that of the new job.
+  /// Finds or makes the group that stands for an origin's. `ranks` tells for each of the origin's
+  /// ranks which rank of the new job it is.
   [[nodiscard]] et_schema::GroupId find(const std::string& source, const et_schema::Bench& origin,
                                         et_schema::GroupId group, const std::vector<int>& ranks);
   [[nodiscard]] std::vector<et_schema::ProcessGroup> take() { return std::move(groups_); }

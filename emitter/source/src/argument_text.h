@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 

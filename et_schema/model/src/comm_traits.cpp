@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "et_schema/support/enum_names.h"
 #include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
@@ -198,8 +199,8 @@ constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
                .bus = BusFactor::kOnce,
                .pattern = CommPattern::kNothing}};
 
-constexpr std::array<std::string_view, kReduceOps> kReduceOpNames = {
-    "sum", "avg", "product", "min", "max", "band", "bor", "bxor"};
+constexpr EnumNames<ReduceOp::kBxor> kReduceOpNames("sum", "avg", "product", "min", "max", "band",
+                                                    "bor", "bxor");
 
 // NCCL 2.28's environment variables without "NCCL_"; capture/understudy_capture/kernels.py has the
 // same.
@@ -316,7 +317,7 @@ bool tunes_nccl(std::string_view variable) {
 }
 
 std::string_view to_string(ReduceOp op) {
-  return kReduceOpNames.at(static_cast<std::size_t>(op));
+  return kReduceOpNames[op];
 }
 
 std::optional<Reduction> parse_reduction(std::string_view text) {
@@ -330,10 +331,8 @@ std::optional<Reduction> parse_reduction(std::string_view text) {
                            std::isfinite(reduction.factor) && reduction.factor > 0;
     return is_factor ? std::optional(reduction) : std::nullopt;
   }
-  const auto* const known = std::ranges::find(kReduceOpNames, text);
-  return known == kReduceOpNames.end()
-             ? std::nullopt
-             : std::optional(Reduction{static_cast<ReduceOp>(known - kReduceOpNames.begin())});
+  const std::optional<ReduceOp> known = kReduceOpNames.find(text);
+  return known ? std::optional(Reduction{*known}) : std::nullopt;
 }
 
 }  // namespace understudy::et_schema

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::et_schema {
 namespace {
 
 // In the order of enum SparseLayout.
-constexpr std::array<std::string_view, 3> kLayoutNames = {"coo", "csr", "csc"};
+constexpr EnumNames<SparseLayout::kCsc> kLayoutNames("coo", "csr", "csc");
 
 constexpr std::int64_t kMostDraws = std::int64_t{1} << 62U;
 
@@ -94,14 +93,11 @@ std::optional<ReuseProblem> find_problem(const Reuse& reuse) {
 }
 
 std::string_view to_string(SparseLayout layout) {
-  return kLayoutNames[static_cast<std::size_t>(layout)];
+  return kLayoutNames[layout];
 }
 
 std::optional<SparseLayout> sparse_layout_from_string(std::string_view text) {
-  const auto found = std::ranges::find(kLayoutNames, text);
-  return found == kLayoutNames.end()
-             ? std::nullopt
-             : std::optional(static_cast<SparseLayout>(found - kLayoutNames.begin()));
+  return kLayoutNames.find(text);
 }
 
 }  // namespace understudy::et_schema

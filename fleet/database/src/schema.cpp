@@ -126,7 +126,8 @@ bool is_of_this_version(Connection& connection) {
 }
 
 using Step = void (*)(Connection&);
-constexpr std::array<Step, kSchemaVersion> kSteps = {step_to_version_1, step_to_version_2};
+constexpr auto kSteps = std::to_array<Step>({step_to_version_1, step_to_version_2});
+static_assert(kSteps.size() == kSchemaVersion);
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 #include "fleet/database/connection.h"
 #include "fleet/nightly/night_run.h"
 #include "fleet/nightly/options.h"
-#include "fleet/objects/object_store.h"
 
 namespace understudy::fleet {
 

@@ -67,7 +67,7 @@ double seconds_of_now() {
   return seconds_of(now);
 }
 
-/// Folders below that nothing was written to since, what is in them before themselves.
+/// Folders below this one that nothing was written to since then; inner ones come first.
 std::vector<fs::path> folders_before(const fs::path& folder, double time_s) {
   std::vector<fs::path> folders;
   std::error_code error;

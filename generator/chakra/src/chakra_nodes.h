@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "et_schema/bench/bench.h"
 #include "et_schema/chakra/chakra.h"
 

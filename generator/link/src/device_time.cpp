@@ -8,6 +8,7 @@
 
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/support/enum_names.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
@@ -106,17 +107,8 @@ class Kernels {
 }  // namespace
 
 std::string_view to_string(LaunchedBy by) {
-  switch (by) {
-    case LaunchedBy::kOperator:
-      return "operator";
-    case LaunchedBy::kLabel:
-      return "label without operator";
-    case LaunchedBy::kGraph:
-      return "graph launch";
-    case LaunchedBy::kNothing:
-      return "unlinked";
-  }
-  return {};
+  return et_schema::EnumNames<LaunchedBy::kNothing>("operator", "label without operator",
+                                                    "graph launch", "unlinked")[by];
 }
 
 std::vector<KernelTime> kernel_times(const Profile& profile) {

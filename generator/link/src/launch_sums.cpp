@@ -102,7 +102,8 @@ class Summer {
   }
 
   void add_outside(Outside why, std::string_view kernel_class, std::int64_t ns) {
-    et_schema::OutsideTime& row = outside_.try_emplace(why, why).first->second;
+    et_schema::OutsideTime& row =
+        outside_.try_emplace(why, et_schema::OutsideTime{why, {}}).first->second;
     row.device_ns = add_times(row.device_ns, ns);
     et_schema::add_kernel_time(kernel_class, ns, row.kernel_classes);
   }

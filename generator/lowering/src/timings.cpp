@@ -250,7 +250,8 @@ class TimingSetter {
                OutsideRows& rows) const {
     const auto add = [&rows](const et_schema::OutsideTime& part) {
       et_schema::OutsideTime& row =
-          rows.try_emplace({part.why, part.name}, part.why, part.name).first->second;
+          rows.try_emplace({part.why, part.name}, et_schema::OutsideTime{part.why, part.name})
+              .first->second;
       row.host_ns = add_times(row.host_ns, part.host_ns);
       row.device_ns = add_times(row.device_ns, part.device_ns);
       et_schema::add_kernel_times(part.kernel_classes, row.kernel_classes);

@@ -93,7 +93,7 @@ std::optional<CallResults> written_results(const Call& call) {
   return results.tensors.size() == 1 ? std::optional(std::move(results)) : std::nullopt;
 }
 
-/// What an operator results in that selects by a mask, of which the profile shows the number.
+/// The result of an operator that selects by a mask: the profile shows how many were selected.
 CallResults selected_results(const RecordedCall& call, const ToldIndices& indices) {
   CallResults results;
   ResultTensor& result = results.tensors.emplace_back();
@@ -103,7 +103,7 @@ CallResults selected_results(const RecordedCall& call, const ToldIndices& indice
   return results;
 }
 
-/// What communicates results in what it was given to write.
+/// Communications need not be asked: they result in what they were given to write.
 bool asks_for_results(const Call& call) {
   const std::string_view schema = call.recorded.schema;
   return !schema.empty() && !schema.starts_with("c10d::") && call.told.tensors.empty() &&

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "et_schema/model/operator_map.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "et_schema/model/slot_extent.h"
@@ -261,8 +260,8 @@ class Walk {
   std::uint64_t moment_ = 0;
 };
 
-/// The calls, of those whose strides the profile does not tell, whose arguments have others than
-/// the calls were asked with. They get the right ones.
+/// Finds calls that were asked with strides that their arguments turn out not to have, because the
+/// profile does not tell them. Their arguments get the right ones.
 std::vector<Call*> calls_of_other_strides(std::span<Call> calls, const Walked& walked) {
   std::vector<Call*> found;
   for (Call& call : calls) {

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"

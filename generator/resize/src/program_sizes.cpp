@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 #include <variant>
 
 #include "et_schema/model/op_class.h"

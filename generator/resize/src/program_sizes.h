@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -27,9 +26,9 @@ using SizeMap = std::map<std::int64_t, std::int64_t>;
 /// twice, but for dimensions that are repeated (stride 0); else nothing.
 [[nodiscard]] std::optional<std::vector<std::size_t>> dense_order(const et_schema::Slot& slot);
 
-/// Sizes in slots, strides, storages, arguments and value rules, and indices and their bounds in
-/// proportion, since a bound of 7981 tells of 8000 rows; heap blocks and page faults of the
-/// original go. `present`: the sizes of all tensors that instructions have.
+/// Replaces sizes in slots, strides, storages, arguments and value rules. Indices and their bounds
+/// change in proportion, since a bound of 7981 tells of 8000 rows. Heap blocks and page faults of
+/// the original go. `present`: the sizes of all tensors that instructions have.
 void rewrite_sizes(et_schema::Program& program, const SizeMap& sizes,
                    const std::set<std::int64_t>& present);
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "et_schema/model/op_class.h"

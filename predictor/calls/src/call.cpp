@@ -7,11 +7,12 @@
 #include <cmath>
 #include <utility>
 
+#include "et_schema/support/enum_names.h"
+
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<TimedAs, std::string_view>, 3> kTimedNames = {
-    {{TimedAs::kTimedCall, "timed_call"}, {TimedAs::kDevice, "device"}, {TimedAs::kHost, "host"}}};
+constexpr et_schema::EnumNames<TimedAs::kHost> kTimedNames("timed_call", "device", "host");
 
 std::optional<std::vector<std::int64_t>> parse_sizes(std::string_view text) {
   std::vector<std::int64_t> sizes;
@@ -193,14 +194,11 @@ std::optional<TensorLayout> parse_tensor_layout(std::string_view text) {
 }
 
 std::string_view to_string(TimedAs timed) {
-  return std::ranges::find(kTimedNames, timed, &std::pair<TimedAs, std::string_view>::first)
-      ->second;
+  return kTimedNames[timed];
 }
 
 std::optional<TimedAs> timed_as_from_string(std::string_view name) {
-  const auto* const found =
-      std::ranges::find(kTimedNames, name, &std::pair<TimedAs, std::string_view>::second);
-  return found == kTimedNames.end() ? std::nullopt : std::optional(found->first);
+  return kTimedNames.find(name);
 }
 
 }  // namespace understudy::predictor

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "et_schema/model/dtype.h"
 #include "predictor/calls/call.h"

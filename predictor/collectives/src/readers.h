@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "et_schema/model/comms.h"
 #include "predictor/calls/call.h"

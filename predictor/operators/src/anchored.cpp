@@ -34,8 +34,8 @@ const Maker& maker_of(const Card& card) {
 /// 0.3 µs; what a kernel takes beyond that is work done badly.
 constexpr double kLongestLatencyNs = 3000;
 
-/// How much of what a kernel is better or worse than usual by it is on another card, in ln: all of
-/// it where only the memory is another (H100, H200), some on the maker's other chips, less where
+/// A kernel is better or worse than usual. This share of it (in ln) holds on another card: all
+/// where only the memory is another (H100, H200), some on the maker's other chips, less where
 /// libraries are others.
 double shared_part(const Card& here, const Card& there) {
   constexpr double kOfOneMaker = 0.75;

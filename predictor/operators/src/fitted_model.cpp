@@ -84,7 +84,7 @@ std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes
   std::vector<Candidate> candidates;
   constexpr std::size_t kFewestForTrees = 25;
   if (shapes < 2) {
-    // Nothing to choose by.
+    // One shape gives nothing to choose by.
     return {options.shared ? Candidate::kTransferred : Candidate::kTwoClock};
   }
   for (const Candidate candidate : options.candidates) {

@@ -1,7 +1,6 @@
 #include "models.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -9,19 +8,14 @@
 #include <utility>
 
 #include "et_schema/support/assert.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Candidate, std::string_view>, 7> kNamedCandidates = {{
-    {Candidate::kRoofline, "roofline"},
-    {Candidate::kNearest, "nearest"},
-    {Candidate::kTwoClock, "two_clock"},
-    {Candidate::kTrees, "two_clock+trees"},
-    {Candidate::kTransferred, "transferred"},
-    {Candidate::kTransferredTrees, "transferred+trees"},
-    {Candidate::kMean, "mean"},
-}};
+constexpr et_schema::EnumNames<Candidate::kMean> kNames("roofline", "nearest", "two_clock",
+                                                        "two_clock+trees", "transferred",
+                                                        "transferred+trees", "mean");
 
 double ln_bound(const Point& point) {
   return std::log(std::max(bound_ns(point), 1.0));
@@ -182,15 +176,11 @@ CallModel fit_transferred(const Samples& samples, const std::shared_ptr<const Sh
 }  // namespace
 
 std::string_view to_string(Candidate candidate) {
-  return std::ranges::find(kNamedCandidates, candidate,
-                           &std::pair<Candidate, std::string_view>::first)
-      ->second;
+  return kNames[candidate];
 }
 
 std::optional<Candidate> candidate_from_string(std::string_view name) {
-  const auto* const found =
-      std::ranges::find(kNamedCandidates, name, &std::pair<Candidate, std::string_view>::second);
-  return found == kNamedCandidates.end() ? std::nullopt : std::optional(found->first);
+  return kNames.find(name);
 }
 
 bool is_transferred(Candidate candidate) {

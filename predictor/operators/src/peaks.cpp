@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "kernel_load.h"
 #include "predictor/operators/features.h"

@@ -1,39 +1,19 @@
 #include "predictor/operators/work.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::predictor {
 namespace {
 
-constexpr std::array<std::pair<Family, std::string_view>, 21> kFamilyNames = {{
-    {Family::kMatmul, "matmul"},
-    {Family::kConvolution, "convolution"},
-    {Family::kAttention, "attention"},
-    {Family::kNormalization, "normalization"},
-    {Family::kSoftmax, "softmax"},
-    {Family::kElementwise, "elementwise"},
-    {Family::kReduction, "reduction"},
-    {Family::kEmbedding, "embedding"},
-    {Family::kIndex, "index"},
-    {Family::kCopy, "copy"},
-    {Family::kView, "view"},
-    {Family::kAllocation, "allocation"},
-    {Family::kPooling, "pooling"},
-    {Family::kLoss, "loss"},
-    {Family::kOptimizer, "optimizer"},
-    {Family::kRecurrent, "recurrent"},
-    {Family::kRandom, "random"},
-    {Family::kSort, "sort"},
-    {Family::kLinalg, "linalg"},
-    {Family::kFft, "fft"},
-    {Family::kCommunication, "communication"},
-}};
+constexpr et_schema::EnumNames<Family::kCommunication> kFamilyNames(
+    "matmul", "convolution", "attention", "normalization", "softmax", "elementwise", "reduction",
+    "embedding", "index", "copy", "view", "allocation", "pooling", "loss", "optimizer", "recurrent",
+    "random", "sort", "linalg", "fft", "communication");
 
 double count(const TensorLayout& tensor) {
   return static_cast<double>(element_count(tensor));
@@ -309,8 +289,7 @@ void set_rows(const OperatorCall& call, Work& work) {
 }  // namespace
 
 std::string_view to_string(Family family) {
-  return std::ranges::find(kFamilyNames, family, &std::pair<Family, std::string_view>::first)
-      ->second;
+  return kFamilyNames[family];
 }
 
 bool has_sparse_result(const OperatorCall& call) {
@@ -326,10 +305,7 @@ Family family_of(std::string_view op) {
   if (et_schema::asks_about_tensors(op)) {
     return Family::kView;
   }
-  const std::string_view name = et_schema::op_class(op);
-  const auto* const found =
-      std::ranges::find(kFamilyNames, name, &std::pair<Family, std::string_view>::second);
-  return found == kFamilyNames.end() ? Family::kElementwise : found->first;
+  return kFamilyNames.find(et_schema::op_class(op)).value_or(Family::kElementwise);
 }
 
 Work work_of(const OperatorCall& call) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"

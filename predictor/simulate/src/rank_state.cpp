@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine.h"
-#include "et_schema/support/assert.h"
 
 namespace understudy::predictor {
 

@@ -6,20 +6,35 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
+#include "et_schema/model/report_fields.h"
 #include "milliseconds.h"
 
 namespace understudy::replayer {
 namespace {
 
-constexpr std::array<std::uint64_t, 3> kHardwareEvents = {
-    PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_CACHE_MISSES};
+using et_schema::kCounterFigures;
+using et_schema::SystemCounters;
 
-constexpr std::array<const char*, kHardwareEvents.size()> kHardwareNames = {
-    "instructions", "cycles", "cache_misses"};
+struct HardwareEvent {
+  std::uint64_t id;
+  std::optional<double> SystemCounters::*sum;
+};
+constexpr std::array<HardwareEvent, 3> kHardwareEvents = {{
+    {PERF_COUNT_HW_INSTRUCTIONS, &SystemCounters::instructions},
+    {PERF_COUNT_HW_CPU_CYCLES, &SystemCounters::cycles},
+    {PERF_COUNT_HW_CACHE_MISSES, &SystemCounters::cache_misses},
+}};
+
+/// Figures that say nothing of a single call.
+constexpr std::array<std::string_view, 3> kTooCoarse = {"cpu_ms", "major_faults",
+                                                        "involuntary_switches"};
 
 int open_counter(std::uint64_t event) {
   perf_event_attr attributes{};
@@ -45,8 +60,8 @@ std::string why_not(int error) {
 }  // namespace
 
 SystemCounting::SystemCounting() : hardware_("counted") {
-  for (const std::uint64_t event : kHardwareEvents) {
-    const int file = open_counter(event);
+  for (const HardwareEvent& event : kHardwareEvents) {
+    const int file = open_counter(event.id);
     if (file < 0) {
       hardware_ = why_not(errno);
       for (const int open : files_) {
@@ -57,7 +72,6 @@ SystemCounting::SystemCounting() : hardware_("counted") {
     }
     files_.push_back(file);
   }
-  sums_.hardware.resize(files_.size());
 }
 
 SystemCounting::~SystemCounting() {
@@ -66,12 +80,12 @@ SystemCounting::~SystemCounting() {
   }
 }
 
-SystemCounting::Sums SystemCounting::read() const {
-  Sums now;
-  for (const int file : files_) {
+SystemCounters SystemCounting::read() const {
+  SystemCounters now;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
     std::uint64_t count = 0;
-    const bool whole = ::read(file, &count, sizeof(count)) == sizeof(count);
-    now.hardware.push_back(whole ? static_cast<double>(count) : 0);
+    const bool whole = ::read(files_[i], &count, sizeof(count)) == sizeof(count);
+    now.*kHardwareEvents[i].sum = whole ? static_cast<double>(count) : 0;
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -87,41 +101,33 @@ void SystemCounting::begin() {
 }
 
 void SystemCounting::end() {
-  const Sums now = read();
-  sums_.cpu_ms += now.cpu_ms - before_.cpu_ms;
-  sums_.minor_faults += now.minor_faults - before_.minor_faults;
-  sums_.major_faults += now.major_faults - before_.major_faults;
-  sums_.involuntary_switches += now.involuntary_switches - before_.involuntary_switches;
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    sums_.hardware[i] += now.hardware[i] - before_.hardware[i];
+  const SystemCounters now = read();
+  for (const auto& row : kCounterFigures) {
+    if (now.*row.value && before_.*row.value) {
+      sums_.*row.value = (sums_.*row.value).value_or(0) + *(now.*row.value) - *(before_.*row.value);
+    }
   }
   ++iterations_;
 }
 
-std::map<std::string, double> SystemCounting::of_call(const Sums& before, const Sums& after) const {
-  std::map<std::string, double> counts = {
-      {"minor_faults", after.minor_faults - before.minor_faults}};
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    counts[kHardwareNames[i]] = after.hardware[i] - before.hardware[i];
+std::map<std::string, double> SystemCounting::of_call(const SystemCounters& before,
+                                                      const SystemCounters& after) {
+  std::map<std::string, double> counts;
+  for (const auto& row : kCounterFigures) {
+    if (after.*row.value && before.*row.value && !std::ranges::count(kTooCoarse, row.key)) {
+      counts[row.key] = *(after.*row.value) - *(before.*row.value);
+    }
   }
   return counts;
 }
 
-et_schema::SystemCounters SystemCounting::mean() const {
-  et_schema::SystemCounters counters;
+SystemCounters SystemCounting::mean() const {
+  SystemCounters counters = sums_;
   counters.hardware = hardware_;
-  if (iterations_ == 0) {
-    return counters;
-  }
-  const auto mean = [this](double sum) { return sum / static_cast<double>(iterations_); };
-  counters.cpu_ms = mean(sums_.cpu_ms);
-  counters.minor_faults = mean(sums_.minor_faults);
-  counters.major_faults = mean(sums_.major_faults);
-  counters.involuntary_switches = mean(sums_.involuntary_switches);
-  if (!files_.empty()) {
-    counters.instructions = mean(sums_.hardware[0]);
-    counters.cycles = mean(sums_.hardware[1]);
-    counters.cache_misses = mean(sums_.hardware[2]);
+  for (const auto& row : kCounterFigures) {
+    if (std::optional<double>& figure = counters.*row.value) {
+      *figure /= static_cast<double>(iterations_);
+    }
   }
   return counters;
 }

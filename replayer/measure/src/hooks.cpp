@@ -160,9 +160,9 @@ LoopOverhead ProfileHook::overhead() const {
 }
 
 void CountHook::called(const Step& step, const torch::jit::Stack&) {
-  const SystemCounting::Sums now = counting_.read();
+  const et_schema::SystemCounters now = counting_.read();
   Counts& sums = sums_[static_cast<std::size_t>(&step - first_)];
-  for (const auto& [name, count] : counting_.of_call(before_, now)) {
+  for (const auto& [name, count] : SystemCounting::of_call(before_, now)) {
     sums[name] += count;
   }
 }

@@ -190,7 +190,7 @@ class CountHook {
  private:
   const Step* first_;
   const SystemCounting& counting_;
-  SystemCounting::Sums before_;
+  et_schema::SystemCounters before_;
   std::vector<Counts> sums_;
   std::size_t passes_ = 0;
 };

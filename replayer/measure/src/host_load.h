@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/model/report.h"
+#include "et_schema/model/measurement.h"
 
 namespace understudy::replayer {
 

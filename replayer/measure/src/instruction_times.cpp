@@ -1,6 +1,5 @@
 #include "instruction_times.h"
 
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 

@@ -13,7 +13,6 @@
 #include <set>
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 #include <tuple>
-#include <utility>
 
 #include "collective_time.h"
 #include "et_schema/support/error.h"

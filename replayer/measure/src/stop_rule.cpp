@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "et_schema/model/measurement.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::replayer {
 namespace {
@@ -85,17 +86,8 @@ std::string StopRule::ended_by() const {
   if (is_interrupted()) {
     return signal_ == SIGINT ? "SIGINT" : "SIGTERM";
   }
-  switch (end_) {
-    case End::kIterations:
-      return "iterations";
-    case End::kSeconds:
-      return "seconds";
-    case End::kInterval:
-      return "interval";
-    case End::kNone:
-      break;
-  }
-  return {};
+  return std::string(
+      et_schema::EnumNames<End::kInterval>("", "iterations", "seconds", "interval")[end_]);
 }
 
 }  // namespace understudy::replayer

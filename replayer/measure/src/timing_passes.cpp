@@ -12,7 +12,6 @@
 #include "milliseconds.h"
 #include "operator_times.h"
 #include "pass_budget.h"
-#include "replayer/device/device.h"
 #include "replayer/measure/measure.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/run/run_error.h"

@@ -7,7 +7,6 @@
 
 #include "et_schema/support/error.h"
 #include "hooks.h"
-#include "milliseconds.h"
 #include "replayer/measure/measure.h"
 #include "stop_rule.h"
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "et_schema/support/assert.h"
+#include "et_schema/support/enum_names.h"
 #include "replayer/options/monitor.h"
 
 namespace understudy::replayer {
@@ -80,16 +81,7 @@ std::string_view to_string(Streams streams) {
 }
 
 std::string_view to_string(Sandbox sandbox) {
-  switch (sandbox) {
-    case Sandbox::kAuto:
-      return "auto";
-    case Sandbox::kOn:
-      return "on";
-    case Sandbox::kOff:
-      return "off";
-  }
-  UNDERSTUDY_ASSERT(false);
-  return {};
+  return et_schema::EnumNames<Sandbox::kOff>("auto", "on", "off")[sandbox];
 }
 
 std::string_view to_string(MachineCodeUse use) {
@@ -144,22 +136,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
 }
 
 const char* to_string(Phase phase) {
-  switch (phase) {
-    case Phase::kTensors:
-      return "making tensors";
-    case Phase::kTrial:
-      return "trial";
-    case Phase::kValues:
-      return "looking at values";
-    case Phase::kWarmUp:
-      return "warm-up";
-    case Phase::kIterations:
-      return "iterations";
-    case Phase::kTimingPasses:
-      return "timing passes";
-  }
-  UNDERSTUDY_ASSERT(false);
-  return {};
+  return et_schema::EnumNames<Phase::kTimingPasses>("making tensors", "trial", "looking at values",
+                                                    "warm-up", "iterations", "timing passes")[phase]
+      .data();
 }
 
 }  // namespace understudy::replayer

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "et_schema/pytorch_et/process_groups.h"
 #include "et_schema/support/json_record.h"

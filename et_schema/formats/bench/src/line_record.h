@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "et_schema/bench/program_text.h"
@@ -94,7 +93,7 @@ class LineWriter {
   }
   /// {"op":"aten::mm"}: the kind is the key.
   void kind_and_name(InstructionKind kind, const std::string& name) {
-    (*this)(to_string(kind), name);
+    (*this)(kInstructionKindNames[kind], name);
   }
 
  private:

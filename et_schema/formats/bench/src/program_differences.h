@@ -10,7 +10,7 @@
 
 namespace understudy::et_schema {
 
-/// What the program of one rank has otherwise than that of another rank of the same behaviour.
+/// How the program of one rank differs from that of another rank of the same behaviour.
 /// Instructions are counted in the order of the file, bodies included.
 struct ProgramDifferences {
   /// From instruction `first` on, node ids are those of the shared file plus `shift` (modulo 2^64).

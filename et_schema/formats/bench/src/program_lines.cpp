@@ -31,6 +31,15 @@ void ProgramLines::fail(std::string_view field, std::string expected, element go
   fail(field, std::move(expected), quote(simdjson::minify(got)));
 }
 
+template <typename Value>
+Value ProgramLines::as(std::string_view field, element value, const char* expected) const {
+  Value result{};
+  if (value.get(result) != simdjson::SUCCESS) {
+    fail(field, expected, value);
+  }
+  return result;
+}
+
 object ProgramLines::next(const std::string& expected) {
   ++line_;
   if (position_ == text_.size()) {
@@ -70,19 +79,11 @@ std::uint64_t ProgramLines::count(object header, std::string_view key) const {
 }
 
 std::int64_t ProgramLines::to_int(std::string_view field, element value) const {
-  std::int64_t result = 0;
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, "an integer of 64 bits", value);
-  }
-  return result;
+  return as<std::int64_t>(field, value, "an integer of 64 bits");
 }
 
 std::uint64_t ProgramLines::to_uint(std::string_view field, element value) const {
-  std::uint64_t result = 0;
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, "a non-negative integer of 64 bits", value);
-  }
-  return result;
+  return as<std::uint64_t>(field, value, "a non-negative integer of 64 bits");
 }
 
 std::uint32_t ProgramLines::to_index(std::string_view field, element value) const {
@@ -94,19 +95,11 @@ std::uint32_t ProgramLines::to_index(std::string_view field, element value) cons
 }
 
 bool ProgramLines::to_bool(std::string_view field, element value) const {
-  bool result = false;
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, "true or false", value);
-  }
-  return result;
+  return as<bool>(field, value, "true or false");
 }
 
 std::string_view ProgramLines::to_text(std::string_view field, element value) const {
-  std::string_view result;
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, "a text", value);
-  }
-  return result;
+  return as<std::string_view>(field, value, "a text");
 }
 
 std::string_view ProgramLines::to_name(std::string_view field, element value) const {
@@ -118,19 +111,11 @@ std::string_view ProgramLines::to_name(std::string_view field, element value) co
 }
 
 array ProgramLines::to_array(std::string_view field, element value) const {
-  array result;
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, "a list", value);
-  }
-  return result;
+  return as<array>(field, value, "a list");
 }
 
 object ProgramLines::to_object(std::string_view field, element value) const {
-  object result;
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, "an object", value);
-  }
-  return result;
+  return as<object>(field, value, "an object");
 }
 
 double ProgramLines::to_double(std::string_view field, element value) const {
@@ -140,11 +125,7 @@ double ProgramLines::to_double(std::string_view field, element value) const {
       return *special;
     }
   }
-  double result = 0;
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, R"(a number, "inf", "-inf" or "nan")", value);
-  }
-  return result;
+  return as<double>(field, value, R"(a number, "inf", "-inf" or "nan")");
 }
 
 std::vector<std::int64_t> ProgramLines::to_ints(std::string_view field, element value) const {

@@ -51,6 +51,10 @@ class ProgramLines {
                          simdjson::dom::element got) const;
 
  private:
+  template <typename Value>
+  [[nodiscard]] Value as(std::string_view field, simdjson::dom::element value,
+                         const char* expected) const;
+
   std::string_view text_;
   const std::string& file_;
   std::size_t position_ = 0;

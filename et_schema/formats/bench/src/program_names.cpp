@@ -4,27 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <utility>
-#include <variant>
 
 namespace understudy::et_schema {
 namespace {
 
-// In the order of the enumerators, of the value rules in that of the variant's alternatives.
-constexpr std::array<std::string_view, 8> kInstructionKinds = {
-    "op", "alias", "native", "collective", "p2p", "wait", "kernel", "marker"};
+// In the order of the variant's alternatives.
 constexpr std::array<std::string_view, 13> kValueRuleKinds = {
     "zeros",  "constant",  "uniform", "normal",  "integers", "offsets", "lengths",
     "arange", "bernoulli", "mask",    "targets", "reuse",    "dominant"};
-static_assert(kInstructionKinds.size() == static_cast<std::size_t>(InstructionKind::kMarker) + 1);
 static_assert(kValueRuleKinds.size() == std::variant_size_v<ValueRule::Kind>);
-
-template <typename Enum, std::size_t kSize>
-std::optional<Enum> find_name(const std::array<std::string_view, kSize>& names,
-                              std::string_view name) {
-  const auto found = std::ranges::find(names, name);
-  return found == names.end() ? std::nullopt
-                              : std::optional(static_cast<Enum>(found - names.begin()));
-}
 
 template <std::size_t... kIndices>
 ValueRule::Kind kind_at(std::size_t index, std::index_sequence<kIndices...> /*all*/) {
@@ -34,14 +22,6 @@ ValueRule::Kind kind_at(std::size_t index, std::index_sequence<kIndices...> /*al
 }
 
 }  // namespace
-
-std::string_view to_string(InstructionKind kind) {
-  return kInstructionKinds[static_cast<std::size_t>(kind)];
-}
-
-std::optional<InstructionKind> instruction_kind_from_string(std::string_view name) {
-  return find_name<InstructionKind>(kInstructionKinds, name);
-}
 
 std::string_view to_string(const ValueRule::Kind& kind) {
   return kValueRuleKinds[kind.index()];

@@ -8,8 +8,6 @@
 namespace understudy::et_schema {
 
 /// The names of enumerators in our files, each with its way back.
-[[nodiscard]] std::string_view to_string(InstructionKind kind);
-[[nodiscard]] std::optional<InstructionKind> instruction_kind_from_string(std::string_view name);
 [[nodiscard]] std::string_view to_string(const ValueRule::Kind& kind);
 /// A kind of rule without parameters.
 [[nodiscard]] std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name);

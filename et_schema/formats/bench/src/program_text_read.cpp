@@ -1,11 +1,9 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "et_schema/bench/program_text.h"
 #include "et_schema/support/quote.h"
@@ -152,7 +150,7 @@ void LineReader::strides(const std::vector<std::int64_t>& sizes,
 
 void LineReader::kind_and_name(InstructionKind& kind, std::string& name) {
   for (const auto [key, value] : object_) {
-    if (const auto known = instruction_kind_from_string(key)) {
+    if (const auto known = kInstructionKindNames.find(key)) {
       kind = *known;
       name = lines_.to_name(key, value);
       return;

@@ -11,7 +11,6 @@
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/input_limit.h"
 #include "et_schema/support/json_fields.h"
 #include "et_schema/support/zip.h"
 

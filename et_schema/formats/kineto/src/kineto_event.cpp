@@ -1,6 +1,5 @@
 #include "kineto_event.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,12 +1,12 @@
 #include "et_schema/operator_times/operator_times.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 
 #include "et_schema/model/report.h"
 #include "et_schema/model/sparse_content.h"
+#include "et_schema/support/enum_names.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_record.h"
 #include "et_schema/support/statistics.h"
@@ -17,17 +17,7 @@ namespace {
 constexpr const char* kFormat = "understudy-operator-times";
 constexpr const char* kHint = "make the file again with `replay --operator-times`";
 
-constexpr std::array<std::pair<TimedAs, std::string_view>, 4> kNames = {
-    {{TimedAs::kExact, "exact"},
-     {TimedAs::kSubstitute, "substitute"},
-     {TimedAs::kStub, "stub"},
-     {TimedAs::kCommunication, "communication"}}};
-
-std::optional<TimedAs> timed_as(std::string_view name) {
-  const auto* const found =
-      std::ranges::find(kNames, name, &std::pair<TimedAs, std::string_view>::second);
-  return found == kNames.end() ? std::nullopt : std::optional(found->first);
-}
+constexpr EnumNames<TimedAs::kCommunication> kNames("exact", "substitute", "stub", "communication");
 
 void add_tensors(const Program& program, const std::vector<Argument>& arguments,
                  std::vector<TimedTensor>& tensors) {
@@ -65,7 +55,7 @@ std::optional<TimeStats> time_stats(std::vector<double> samples_ns) {
 }
 
 std::string_view to_string(TimedAs as) {
-  return std::ranges::find(kNames, as, &std::pair<TimedAs, std::string_view>::first)->second;
+  return kNames[as];
 }
 
 static nlohmann::ordered_json json_value(const Device& device) {
@@ -117,7 +107,9 @@ void members(auto& json, SameAs<InstructionTime> auto& row) {
   json("name", row.name);
   json("overload", row.overload);
   json("class", row.op_class);
-  json("as", row.as, Names{timed_as, "exact, substitute, stub or communication"});
+  json("as", row.as,
+       Names{[](std::string_view name) { return kNames.find(name); },
+             "exact, substitute, stub or communication"});
   json("inputs", row.inputs);
   json("outputs", row.outputs);
   json("host", row.host);

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "et_schema/chakra/chakra.h"
 #include "et_schema/model/comms.h"

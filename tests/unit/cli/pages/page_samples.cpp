@@ -147,7 +147,7 @@ Page comparison_sample(const Words& words) {
         {{words.of("aten::mm"), words.of("matmul"), words.of("gemm"), 2, ms}}};
   };
   return comparison_page(comparison, {sample_run(words, 1)}, {sample_run(words, 1.1)}, 15,
-                         comparer::DeviceSides{step(1), step(2)});
+                         comparer::compare_devices(step(1), step(2)));
 }
 
 /// In the form of `predict --from-profile --format json`.

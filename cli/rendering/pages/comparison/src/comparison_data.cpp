@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "comparison_parts.h"
+#include "et_schema/support/enum_names.h"
 #include "pages/comparison/comparison_page.h"
 
 namespace understudy::pages {
@@ -40,26 +41,11 @@ Json json_of(const std::vector<Run>& runs) {
   return list;
 }
 
-std::string_view kind_name(RowKind kind) {
-  switch (kind) {
-    case RowKind::kIteration:
-      return "iteration";
-    case RowKind::kCommon:
-      return "common";
-    case RowKind::kClass:
-      return "class";
-    case RowKind::kGap:
-      return "gap";
-    case RowKind::kOperator:
-      return "operator";
-    case RowKind::kOnDevice:
-      return "operator on the device";
-    case RowKind::kSpeedProbe:  // no row of a comparison
-    case RowKind::kCollective:
-      break;
-  }
-  return "collective";
-}
+// The speed probe is no row of a comparison.
+constexpr et_schema::EnumNames<RowKind::kSpeedProbe> kKindNames("iteration", "common", "class",
+                                                                "gap", "operator",
+                                                                "operator on the device",
+                                                                "collective", "");
 
 /// All but the rows.
 Json head_of(const Comparison& comparison, const std::vector<Run>& a, const std::vector<Run>& b) {
@@ -83,10 +69,10 @@ Json head_of(const Comparison& comparison, const std::vector<Run>& a, const std:
 
 Json comparison_json(const Comparison& comparison, const std::vector<Run>& a,
                      const std::vector<Run>& b,
-                     const std::optional<comparer::DeviceSides>& devices) {
+                     const std::optional<comparer::DeviceComparison>& devices) {
   Json rows = Json::array();
   for (const Row& row : comparison.rows) {
-    rows.push_back({{"kind", kind_name(row.kind)},
+    rows.push_back({{"kind", kKindNames[row.kind]},
                     {"name", row.name},
                     {"detail", row.detail},
                     {"count_a", json_of(row.count_a)},

@@ -61,7 +61,7 @@ std::vector<std::string> findings_of(const Comparison& comparison, const std::ve
     findings.push_back(fmt::format("{} samples are no finite number and were left out.",
                                    comparison.samples_left_out));
   }
-  const std::string advice = comparison_advice(comparison, a.size() == 1 || b.size() == 1);
+  const std::string advice = comparison_advice(comparison, a, b);
   if (!advice.empty()) {
     findings.push_back(advice);
   }
@@ -164,7 +164,7 @@ Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
 
 Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
                      const std::vector<Run>& b, std::size_t top,
-                     const std::optional<comparer::DeviceSides>& devices) {
+                     const std::optional<comparer::DeviceComparison>& devices) {
   const Json json = comparison_json(comparison, a, b, devices);
   Page page;
   const std::string& benchmark = b.empty() ? std::string() : b.front().environment.benchmark;

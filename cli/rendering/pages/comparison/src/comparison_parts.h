@@ -15,10 +15,10 @@ namespace understudy::pages {
 /// docs/formats.md, "compare --format json".
 [[nodiscard]] nlohmann::ordered_json comparison_json(
     const comparer::Comparison& comparison, const std::vector<comparer::Run>& a,
-    const std::vector<comparer::Run>& b, const std::optional<comparer::DeviceSides>& devices);
+    const std::vector<comparer::Run>& b, const std::optional<comparer::DeviceComparison>& devices);
 
 /// The part "device" of it.
-[[nodiscard]] nlohmann::ordered_json device_json(const comparer::DeviceSides& devices);
+[[nodiscard]] nlohmann::ordered_json device_json(const comparer::DeviceComparison& comparison);
 
 /// Puts what `json`, with such a part, tells in front of the page's sections and findings.
 void add_device_sections(const nlohmann::ordered_json& json, std::size_t top, Page& page);
@@ -26,9 +26,10 @@ void add_device_sections(const nlohmann::ordered_json& json, std::size_t top, Pa
 /// What is slower, faster, shown to be the same, unsure.
 [[nodiscard]] std::string verdict_sentence(const comparer::Comparison& comparison);
 
-/// What would make an unsure comparison surer; may be empty. `are_single`: a side has one run.
+/// What would make an unsure comparison of these runs surer; may be empty.
 [[nodiscard]] std::string comparison_advice(const comparer::Comparison& comparison,
-                                            bool are_single);
+                                            const std::vector<comparer::Run>& a,
+                                            const std::vector<comparer::Run>& b);
 
 /// Sections with the comparison's rows; `times` is drawn above the step's.
 [[nodiscard]] std::vector<Section> rows_sections(const comparer::Comparison& comparison,

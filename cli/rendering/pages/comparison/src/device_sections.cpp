@@ -80,10 +80,9 @@ std::string device_sentence(const Json& device) {
 
 }  // namespace
 
-Json device_json(const comparer::DeviceSides& devices) {
-  const comparer::DeviceComparison comparison = compare_devices(devices.a, devices.b);
-  return {{"a", side_json(devices.a)},
-          {"b", side_json(devices.b)},
+Json device_json(const comparer::DeviceComparison& comparison) {
+  return {{"a", side_json(comparison.a)},
+          {"b", side_json(comparison.b)},
           {"all", row_json(comparison.all)},
           {"shared", row_json(comparison.shared)},
           {"classes", rows_json(comparison.classes)},

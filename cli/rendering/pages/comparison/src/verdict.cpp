@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "common/figures.h"
 #include "comparison_parts.h"
@@ -14,6 +15,7 @@ using cli::kPercent;
 using comparer::Comparison;
 using comparer::Row;
 using comparer::RowKind;
+using comparer::Run;
 using comparer::Verdict;
 
 /// "by 3.1 %"; what takes several times as long is not told in per cent: "to 66 times".
@@ -76,11 +78,30 @@ std::string verdict_sentence(const Comparison& comparison) {
   return text;
 }
 
-std::string comparison_advice(const Comparison& comparison, bool are_single) {
+std::string comparison_advice(const Comparison& comparison, const std::vector<Run>& a,
+                              const std::vector<Run>& b) {
+  // A prediction is as sure as it gets.
+  std::set<std::string> more_samples;
+  bool has_profile = false;
+  bool has_prediction = false;
+  for (const std::vector<Run>* const side : {&a, &b}) {
+    for (const Run& run : *side) {
+      has_profile |= run.is_profile;
+      has_prediction |= run.is_prediction;
+      const bool is_short = std::ranges::any_of(run.rows, [](const comparer::Series& row) {
+        return (row.kind == RowKind::kIteration || row.kind == RowKind::kClass) &&
+               row.samples_ms.size() < comparer::kFewSamples;
+      });
+      if (is_short && !run.is_prediction) {
+        more_samples.insert(run.is_profile ? "profile more steps"
+                                           : "replay with more --iterations");
+      }
+    }
+  }
   const bool has_few_samples =
       std::ranges::any_of(comparison.rows, [](const Row& row) { return row.why == "few samples"; });
-  if (has_few_samples) {
-    return "Few samples tell little: replay with more --iterations.";
+  if (has_few_samples && !more_samples.empty()) {
+    return fmt::format("Few samples tell little: {}.", fmt::join(more_samples, ", and "));
   }
   if (comparison.was_busy) {
     return "Measure again when nothing else runs, or give the ranks fewer threads.";
@@ -89,9 +110,11 @@ std::string comparison_advice(const Comparison& comparison, bool are_single) {
     return row.verdict == Verdict::kUnsure &&
            (row.kind == RowKind::kIteration || row.kind == RowKind::kClass);
   });
-  if (are_single && is_unsure) {
-    return "Longer runs (replay --passes 200) tell more, and so do several of each, made in turn: "
-           "compare --a A1 A2 A3 --b B1 B2 B3";
+  const bool are_single = a.size() == 1 || b.size() == 1;
+  if (are_single && is_unsure && !has_prediction) {
+    return fmt::format(
+        "{} tell more, and so do several of each, made in turn: compare --a A1 A2 A3 --b B1 B2 B3",
+        has_profile ? "Profiles of more steps" : "Longer runs (replay --passes 200)");
   }
   return "";
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/figures.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::pages {
 namespace {
@@ -16,31 +17,9 @@ using Json = nlohmann::ordered_json;
 /// A person sees the order of fewer rows at a glance.
 constexpr std::size_t kLeastSortedRows = 4;
 
-std::string_view name_of(CellKind kind) {
-  switch (kind) {
-    case CellKind::kText:
-      return "text";
-    case CellKind::kVerdict:
-      return "verdict";
-    case CellKind::kFigure:
-      return "figure";
-    case CellKind::kChange:
-      return "change";
-    case CellKind::kRatio:
-      return "ratio";
-    case CellKind::kShare:
-      return "share";
-    case CellKind::kPercent:
-      return "percent";
-    case CellKind::kCount:
-      return "count";
-    case CellKind::kId:
-      return "id";
-    case CellKind::kBytes:
-      break;
-  }
-  return "bytes";
-}
+constexpr et_schema::EnumNames<CellKind::kBytes> kKindNames("text", "verdict", "figure", "change",
+                                                            "ratio", "share", "percent", "count",
+                                                            "id", "bytes");
 
 bool is_word(CellKind kind) {
   return kind == CellKind::kText || kind == CellKind::kVerdict;
@@ -132,7 +111,7 @@ Json json_of(const Cell& cell) {
 Markup rows_block(const Table& table) {
   Json kinds = Json::array();
   for (const Column& column : table.columns) {
-    kinds.push_back(name_of(column.kind));
+    kinds.push_back(kKindNames[column.kind]);
   }
   Json rows = Json::array();
   for (const std::vector<Cell>& row : table.rows) {

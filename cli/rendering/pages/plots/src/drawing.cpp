@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/support/enum_names.h"
+
 namespace understudy::pages {
 namespace {
 
@@ -125,17 +127,7 @@ std::string stroke_class(std::size_t series) {
 }
 
 std::string_view tone_class(Tone tone) {
-  switch (tone) {
-    case Tone::kGood:
-      return "good";
-    case Tone::kAttention:
-      return "attention";
-    case Tone::kBad:
-      return "bad";
-    case Tone::kNeutral:
-      break;
-  }
-  return "neutral";
+  return et_schema::EnumNames<Tone::kNeutral>("good", "attention", "bad", "neutral")[tone];
 }
 
 std::string shortened(std::string_view text, std::size_t most) {

@@ -36,7 +36,7 @@ StepParts parts_of_step(const et_schema::RunFigures& total) {
       parts.operators_ms = parts.operators_ms.value_or(0) + row.ms;
     }
   }
-  // Like the whole it is of those that have a time. Of a job each row is the slowest rank's.
+  // As in the whole, operators without a time are left out. A job's rows are its slowest rank's.
   if (total.original.operators_ms) {
     parts.recorded_operators_ms =
         std::max(0.0, *total.original.operators_ms - parts.recorded_communication_ms.value_or(0));
@@ -71,7 +71,7 @@ Facts end_of(const ReportData& data) {
   return facts;
 }
 
-/// Its rows; the original's step is whole: a part of it says nothing against it.
+/// The step beside the original's. A replay of a part of it has no ratio to the whole.
 Table original_table(const RunFigures& total, bool is_whole) {
   const et_schema::OriginalStep& original = total.original;
   const StepParts parts = parts_of_step(total);

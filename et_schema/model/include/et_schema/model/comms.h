@@ -34,7 +34,6 @@ inline constexpr std::size_t kCommKinds = static_cast<std::size_t>(CommKind::kIn
 inline constexpr int kUsualRanksPerNode = 8;
 
 enum class ReduceOp : std::uint8_t { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor };
-inline constexpr std::size_t kReduceOps = static_cast<std::size_t>(ReduceOp::kBxor) + 1;
 
 /// "sum", "avg", "product", …: c10d's names.
 [[nodiscard]] std::string_view to_string(ReduceOp op);

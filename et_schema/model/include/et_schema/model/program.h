@@ -18,6 +18,7 @@
 #include "et_schema/model/reuse.h"
 #include "et_schema/model/trace.h"
 #include "et_schema/model/value_rule.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::et_schema {
 
@@ -113,6 +114,10 @@ enum class InstructionKind : std::uint8_t {
             ///< has its machine code, else a stub holds its place, or it is dropped
   kMarker   ///< a step or an annotation: costs nothing
 };
+inline constexpr EnumNames<InstructionKind::kMarker> kInstructionKindNames("op", "alias", "native",
+                                                                           "collective", "p2p",
+                                                                           "wait", "kernel",
+                                                                           "marker");
 
 /// What a communication instruction needs beside its tensors.
 struct CommInfo {

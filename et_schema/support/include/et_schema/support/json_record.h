@@ -281,7 +281,8 @@ void read_json(const JsonField& field, T& value, const How&... how) {
   } else if constexpr (requires { value.has_value(); }) {
     value.reset();
     if (!field.is_null()) {
-      read_json(field, value.emplace(), how...);
+      // clang 14 finds no emplace() without arguments for a class within another.
+      read_json(field, value.emplace(typename T::value_type()), how...);
     }
   } else if constexpr (requires { typename T::mapped_type; }) {
     value.clear();

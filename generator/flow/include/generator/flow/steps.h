@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "et_schema/model/trace.h"
 #include "generator/flow/flow.h"

@@ -8,7 +8,6 @@
 #include "et_schema/model/trace.h"
 #include "generator/flow/flow.h"
 #include "generator/lowering/groups.h"
-#include "generator/selection/labels.h"
 #include "generator/selection/selection.h"
 
 namespace understudy::generator {

@@ -31,8 +31,11 @@ enum class Candidate : std::uint8_t {
   kTrees,             ///< two_clock.h times boosted trees
   kTransferred,       ///< trees of other cards on a base that is fitted to this one
   kTransferredTrees,  ///< the same, and trees of its own on top
-  kMean               ///< the mean, of ln t, of the latter and of two_clock+trees
+  kMean               ///< the mean, of ln t, of the latter and of two_clock+trees; last
 };
+/// Those that are tried of one card alone.
+inline constexpr std::array kOwnCandidates = {Candidate::kRoofline, Candidate::kNearest,
+                                              Candidate::kTwoClock, Candidate::kTrees};
 /// "two_clock+trees".
 [[nodiscard]] std::string_view to_string(Candidate candidate);
 [[nodiscard]] std::optional<Candidate> candidate_from_string(std::string_view name);

@@ -56,8 +56,7 @@ struct FittedModel {
 };
 
 struct FitOptions {
-  std::vector<Candidate> candidates = {Candidate::kRoofline, Candidate::kNearest,
-                                       Candidate::kTwoClock, Candidate::kTrees};
+  std::vector<Candidate> candidates{kOwnCandidates.begin(), kOwnCandidates.end()};
   std::shared_ptr<const SharedModel> shared = nullptr;  ///< adds the transferred kinds
   TreeOptions trees = {};
   std::size_t folds = 4;

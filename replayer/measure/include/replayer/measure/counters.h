@@ -26,23 +26,17 @@ class SystemCounting {
   [[nodiscard]] et_schema::SystemCounters mean() const;
 
   /// Sums since the process began.
-  struct Sums {
-    double cpu_ms = 0;
-    double minor_faults = 0;
-    double major_faults = 0;
-    double involuntary_switches = 0;
-    std::vector<double> hardware;  ///< in the order of the files
-  };
-  [[nodiscard]] Sums read() const;
+  [[nodiscard]] et_schema::SystemCounters read() const;
   /// What tells a call's work, from one reading to the next, by the names of the report: page
   /// faults, and what the processor counts. Times and switches are too coarse for a call.
-  [[nodiscard]] std::map<std::string, double> of_call(const Sums& before, const Sums& after) const;
+  [[nodiscard]] static std::map<std::string, double> of_call(
+      const et_schema::SystemCounters& before, const et_schema::SystemCounters& after);
 
  private:
   std::vector<int> files_;  ///< of perf_event: instructions, cycles, cache misses; all or none
   std::string hardware_;    ///< "counted", or why not
-  Sums before_;
-  Sums sums_;
+  et_schema::SystemCounters before_;
+  et_schema::SystemCounters sums_;
   std::uint64_t iterations_ = 0;
 };
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "et_schema/model/comm_traits.h"
@@ -81,7 +80,7 @@ TEST(FormatsDoc, ListsTheKindsOfInstructions) {
   std::string expected;
   for (int i = 0; i <= static_cast<int>(InstructionKind::kMarker); ++i) {
     expected += expected.empty() ? "" : ", ";
-    expected += to_string(static_cast<InstructionKind>(i));
+    expected += kInstructionKindNames[static_cast<InstructionKind>(i)];
   }
   EXPECT_EQ(names, expected);
 }

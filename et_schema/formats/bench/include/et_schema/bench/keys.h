@@ -10,7 +10,7 @@ namespace understudy::et_schema {
 
 inline constexpr std::size_t kKeyBytes = 32;
 
-/// What others check a signature with.
+/// Others check a signature with it.
 struct PublicKey {
   std::array<unsigned char, kKeyBytes> bytes{};
   /// 64 hexadecimal digits.
@@ -18,7 +18,7 @@ struct PublicKey {
   bool operator==(const PublicKey&) const = default;
 };
 
-/// What a signature is made with: Ed25519's seed. Wiped when it goes.
+/// Signatures are made with it: Ed25519's seed. It is wiped when it goes.
 class SecretKey {
  public:
   explicit SecretKey(const std::array<unsigned char, kKeyBytes>& seed) : seed_(seed) {}

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "comparer/compare.h"
@@ -19,6 +18,6 @@ namespace understudy::pages {
 [[nodiscard]] Page comparison_page(const comparer::Comparison& comparison,
                                    const std::vector<comparer::Run>& a,
                                    const std::vector<comparer::Run>& b, std::size_t top,
-                                   const std::optional<comparer::DeviceSides>& devices = {});
+                                   const std::optional<comparer::DeviceComparison>& devices = {});
 
 }  // namespace understudy::pages

@@ -10,14 +10,14 @@ namespace understudy::pages {
 /// A replay's report as a document: verdict, distribution of iteration times, time by class beside
 /// the recorded, operators, collectives, memory, coverage and losses, pace, values, environment.
 /// docs/metrics.md has the formula of every figure. Its figures are taken from the report's JSON.
-/// Its data is that JSON without the samples of single operators and collectives, and without these
+/// Its data is that JSON without the samples of single operators and collectives, and without those
 /// of single ranks (docs/formats.md).
 [[nodiscard]] Page report_page(const et_schema::Report& report);
 
 /// The same as text, with the fifteen operators that take longest.
 [[nodiscard]] std::string report_to_text(const et_schema::Report& report);
 
-/// As asked for; as JSON the file that parse_report() reads.
+/// The report in this format; parse_report() reads the JSON.
 [[nodiscard]] std::string written(const et_schema::Report& report, cli::Format format);
 
 /// The report as one long table, `rank,section,name,detail,metric,value`, for spreadsheets and data
