@@ -21,8 +21,19 @@ std::string name_of(const std::string& url) {
   return fs::path(url.substr(0, url.find('?'))).filename().string();
 }
 
+/// Pages are replaced, and so belong into no folder of something else.
 void make_folder(const std::string& folder) {
   std::error_code error;
+  if (fs::is_directory(folder, error) && !fs::is_empty(folder, error) &&
+      !fs::exists(fs::path(folder) / "index.html")) {
+    throw et_schema::usage_error(
+        "a folder of something else",
+        {.file = folder,
+         .field = "--output",
+         .expected = "a site's folder (with index.html), an empty one, or a name for one",
+         .got = "a folder with other files",
+         .hint = "choose another place"});
+  }
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder)) {
     throw et_schema::usage_error("the site's folder cannot be made",

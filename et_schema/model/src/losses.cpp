@@ -27,7 +27,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"cut_process_groups",
      "Process-group lists that the observer cut at 8,192 characters, read up to the cut."},
     {"unshaped_operators",
-     "Operators of a profile without recorded shapes: labels, whose time a stub takes."},
+     "Operators of a profile without recorded shapes: labels, whose time a stub takes. With "
+     "record_shapes=True they are replayed."},
     {"unmatched_schemas",
      "Operators of a profile whose arguments no public schema fits: those below are replayed."},
     {"unknown_results",
