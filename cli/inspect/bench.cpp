@@ -217,7 +217,7 @@ std::string bench_verdict(const Bench& bench) {
 std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
   std::map<std::string, std::uint64_t> kinds;
   for (const Instruction& instruction : program.instructions) {
-    ++kinds[std::string(et_schema::kInstructionKindNames[instruction.kind])];
+    ++kinds[std::string(to_string(instruction.kind))];
   }
   return kinds;
 }

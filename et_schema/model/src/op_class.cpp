@@ -7,10 +7,15 @@
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/operator_map.h"
+#include "et_schema/model/program.h"
+#include "et_schema/support/enum_names.h"
 #include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
 namespace {
+
+constexpr EnumNames<InstructionKind::kMarker> kKindNames("op", "alias", "native", "collective",
+                                                         "p2p", "wait", "kernel", "marker");
 
 constexpr std::array kClasses = std::to_array<std::string_view>(
     {"matmul",  "convolution", "attention",     "normalization", "recurrent", "embedding",
@@ -174,6 +179,14 @@ std::string_view op_class(std::string_view op) {
   const ClassRow* const row =
       find_class(kOperatorRows, [op](std::string_view part) { return fits(op, part); });
   return row == nullptr ? "elementwise" : row->name;
+}
+
+std::string_view to_string(InstructionKind kind) {
+  return kKindNames[kind];
+}
+
+std::optional<InstructionKind> instruction_kind_from_string(std::string_view name) {
+  return kKindNames.find(name);
 }
 
 std::string_view kernel_class(std::string_view kernel) {

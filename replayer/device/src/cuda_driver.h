@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "et_schema/support/shared_library.h"
 
 namespace understudy::replayer {

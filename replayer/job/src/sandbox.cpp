@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <utility>
 
 #include "et_schema/support/error.h"
 
@@ -127,7 +126,8 @@ bool confine_files(const SandboxNeeds& needs) {
       landlock.allow_files_in(fs::absolute(output, error).parent_path());
     }
   }
-  // Devices that compute or only take; what a job's ranks, or a GPU's libraries, share memory by.
+  // Some of these devices compute or only take; by the others ranks and a GPU's libraries share
+  // memory.
   for (const char* device : {"/dev/null", "/dev/zero", "/dev/tty", "/dev/kfd"}) {
     landlock.allow_writing(device);
   }

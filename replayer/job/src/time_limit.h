@@ -2,7 +2,7 @@
 
 #include "backends/backend.h"
 #include "et_schema/model/program.h"
-#include "replayer/job/replay.h"
+#include "replayer/options/options.h"
 
 namespace understudy::replayer {
 

@@ -93,7 +93,7 @@ class LineWriter {
   }
   /// {"op":"aten::mm"}: the kind is the key.
   void kind_and_name(InstructionKind kind, const std::string& name) {
-    (*this)(kInstructionKindNames[kind], name);
+    (*this)(to_string(kind), name);
   }
 
  private:

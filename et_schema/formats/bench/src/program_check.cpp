@@ -290,7 +290,7 @@ class Checker {
     }
     if (instruction.comm.has_value() != is_communication(instruction.kind)) {
       fail("comm", instruction.comm ? "no communication" : "what is communicated",
-           "kind \"" + std::string(kInstructionKindNames[instruction.kind]) + "\" " +
+           "kind \"" + std::string(to_string(instruction.kind)) + "\" " +
                (instruction.comm ? "with it" : "without it"),
            node);
     }

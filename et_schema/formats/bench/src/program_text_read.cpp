@@ -150,7 +150,7 @@ void LineReader::strides(const std::vector<std::int64_t>& sizes,
 
 void LineReader::kind_and_name(InstructionKind& kind, std::string& name) {
   for (const auto [key, value] : object_) {
-    if (const auto known = kInstructionKindNames.find(key)) {
+    if (const auto known = instruction_kind_from_string(key)) {
       kind = *known;
       name = lines_.to_name(key, value);
       return;

@@ -18,7 +18,6 @@
 #include "et_schema/model/reuse.h"
 #include "et_schema/model/trace.h"
 #include "et_schema/model/value_rule.h"
-#include "et_schema/support/enum_names.h"
 
 namespace understudy::et_schema {
 
@@ -114,10 +113,9 @@ enum class InstructionKind : std::uint8_t {
             ///< has its machine code, else a stub holds its place, or it is dropped
   kMarker   ///< a step or an annotation: costs nothing
 };
-inline constexpr EnumNames<InstructionKind::kMarker> kInstructionKindNames("op", "alias", "native",
-                                                                           "collective", "p2p",
-                                                                           "wait", "kernel",
-                                                                           "marker");
+/// "op", "alias", …: its name in files, with the way back.
+[[nodiscard]] std::string_view to_string(InstructionKind kind);
+[[nodiscard]] std::optional<InstructionKind> instruction_kind_from_string(std::string_view name);
 
 /// What a communication instruction needs beside its tensors.
 struct CommInfo {

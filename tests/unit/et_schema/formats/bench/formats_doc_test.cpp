@@ -80,7 +80,7 @@ TEST(FormatsDoc, ListsTheKindsOfInstructions) {
   std::string expected;
   for (int i = 0; i <= static_cast<int>(InstructionKind::kMarker); ++i) {
     expected += expected.empty() ? "" : ", ";
-    expected += kInstructionKindNames[static_cast<InstructionKind>(i)];
+    expected += to_string(static_cast<InstructionKind>(i));
   }
   EXPECT_EQ(names, expected);
 }
