@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "et_schema/model/operator_map.h"
@@ -22,8 +23,11 @@ void name_rank_alone(std::vector<et_schema::Trace>& traces) {
 
 void refuse_operators(const et_schema::Bench& bench, const std::string& path,
                       const et_schema::AllowedOperators& allowed) {
+  std::set<const et_schema::Program*> seen;
   for (std::size_t i = 0; i < bench.programs.size(); ++i) {
-    et_schema::refuse_operators(bench.programs[i], bench.recorded_rank(i), path, allowed);
+    if (seen.insert(&bench.programs[i]).second) {
+      et_schema::refuse_operators(bench.programs[i], bench.recorded_rank(i), path, allowed);
+    }
   }
 }
 

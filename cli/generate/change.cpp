@@ -175,9 +175,9 @@ void add_blur_option(CommandLine& line, std::optional<double>& within) {
 
 generator::Blurred blur(et_schema::Bench bench, double within) {
   generator::Blurred blurred = generator::blur_shapes(std::move(bench), within);
-  for (et_schema::Program& program : blurred.bench.programs) {
+  blurred.bench.programs.edit_each([within](et_schema::Program& program, std::size_t) {
     program.selection.filters.push_back(fmt::format("--shapes-within {}", within));
-  }
+  });
   return blurred;
 }
 

@@ -81,13 +81,13 @@ std::string* graph_file(et_schema::Instruction& instruction) {
 /// Calls a function with each instruction that is a C++ kernel, its name in a list of kernels
 /// ("GRAPH_FILE/NAME"), and its program.
 void for_each_cpp_kernel(et_schema::Bench& bench, const auto& visit) {
-  for (et_schema::Program& program : bench.programs) {
+  bench.programs.edit_each([&](et_schema::Program& program, std::size_t) {
     for (et_schema::Instruction& instruction : program.instructions) {
       if (const std::string* file = graph_file(instruction)) {
         visit(instruction, *file + '/' + instruction.name, program);
       }
     }
-  }
+  });
 }
 
 std::set<std::string> cpp_kernels(et_schema::Bench& bench) {
@@ -243,15 +243,15 @@ KernelsMade read_result(et_schema::Bench& bench, const fs::path& folder,
   for (const et_schema::CompiledKernel& kernel : kernels) {
     known.insert(kernel.key);
   }
-  for (et_schema::Program& program : bench.programs) {
+  bench.programs.edit_each([&](et_schema::Program& program, std::size_t ranks) {
     et_schema::attach_kernels(kernels, program);
     for (const et_schema::Instruction& instruction : program.instructions) {
       if (instruction.kind == et_schema::InstructionKind::kKernel) {
         const auto launch = et_schema::launch_of(instruction);
-        ++(launch && known.contains(launch->key) ? made.launches : made.stubs);
+        (launch && known.contains(launch->key) ? made.launches : made.stubs) += ranks;
       }
     }
-  }
+  });
   return made;
 }
 
@@ -326,12 +326,12 @@ KernelsMade compile_kernels(et_schema::Bench& bench, const std::vector<std::stri
 
 std::size_t remove_kernels(et_schema::Bench& bench) {
   std::set<std::string> keys;
-  for (et_schema::Program& program : bench.programs) {
+  bench.programs.edit_each([&](et_schema::Program& program, std::size_t) {
     for (const et_schema::CompiledKernel& kernel : program.kernels) {
       keys.insert(kernel.key);
     }
     program.kernels.clear();
-  }
+  });
   return keys.size();
 }
 

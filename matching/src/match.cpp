@@ -277,7 +277,7 @@ Matching match(const JobComms& comms) {
   return Matcher(comms).match();
 }
 
-std::vector<et_schema::CommOrder> match_programs(std::span<const et_schema::Program> programs,
+std::vector<et_schema::CommOrder> match_programs(const et_schema::Programs& programs,
                                                  std::span<const et_schema::ProcessGroup> groups) {
   JobComms comms(groups, programs.size());
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {

@@ -14,7 +14,7 @@ namespace understudy::matching {
 namespace {
 
 using et_schema::GroupId;
-using et_schema::Program;
+using et_schema::Programs;
 
 /// What a recorded peer may be.
 enum class Reading : std::uint8_t {
@@ -82,7 +82,7 @@ struct Message {
   et_schema::Instruction* instruction = nullptr;
 };
 
-void repair_peers(std::span<Program> programs, std::span<const et_schema::ProcessGroup> groups) {
+void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
   JobComms comms(groups, programs.size());
   std::set<GroupId> with_messages;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
@@ -97,51 +97,54 @@ void repair_peers(std::span<Program> programs, std::span<const et_schema::Proces
     const std::optional<Reading> reading = reading_of(comms, group);
     for (std::size_t rank = 0; reading && rank < programs.size(); ++rank) {
       std::size_t number = 0;
-      et_schema::for_each_issued(programs[rank].instructions, [&](et_schema::Instruction& issued) {
-        if (!et_schema::is_communication(issued)) {
-          return;
-        }
-        const CommRecord& call = *comms.ranks()[rank].calls[number++];
-        if (call.group != group || !et_schema::is_message(call.kind)) {
-          return;
-        }
-        const int place = *place_of(call, static_cast<int>(rank), comms.members(group), *reading);
-        programs[rank].losses.add(et_schema::Loss::kRepairedPeers,
-                                  place == call.root_or_peer ? 0 : 1);
-        issued.comm->root_or_peer = place;
-      });
+      et_schema::for_each_issued(
+          programs.edit(rank).instructions, [&](et_schema::Instruction& issued) {
+            if (!et_schema::is_communication(issued)) {
+              return;
+            }
+            const CommRecord& call = *comms.ranks()[rank].calls[number++];
+            if (call.group != group || !et_schema::is_message(call.kind)) {
+              return;
+            }
+            const int place =
+                *place_of(call, static_cast<int>(rank), comms.members(group), *reading);
+            programs.edit(rank).losses.add(et_schema::Loss::kRepairedPeers,
+                                           place == call.root_or_peer ? 0 : 1);
+            issued.comm->root_or_peer = place;
+          });
     }
   }
 }
 
-void repair_batches(std::span<Program> programs, std::span<const et_schema::ProcessGroup> groups) {
+void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
   const JobComms job(groups, programs.size());
   // By group and the ranks from which and to which they go: sends and receives.
   std::map<std::tuple<GroupId, int, int>, std::array<std::vector<Message>, 2>> channels;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    et_schema::for_each_issued(programs[rank].instructions, [&](et_schema::Instruction& issued) {
-      if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind) ||
-          issued.comm->group >= groups.size()) {
-        return;
-      }
-      const std::vector<int>& members = job.members(issued.comm->group).ranks;
-      const std::int64_t place = issued.comm->root_or_peer;
-      if (place < 0 || place >= static_cast<std::int64_t>(members.size())) {
-        return;
-      }
-      int from = static_cast<int>(rank);
-      int to = members[static_cast<std::size_t>(place)];
-      const bool is_receive = issued.comm->kind == et_schema::CommKind::kRecv;
-      if (is_receive) {
-        std::swap(from, to);
-      }
-      channels[{issued.comm->group, from, to}][is_receive ? 1 : 0].push_back({rank, &issued});
-    });
+    et_schema::for_each_issued(
+        programs.edit(rank).instructions, [&](et_schema::Instruction& issued) {
+          if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind) ||
+              issued.comm->group >= groups.size()) {
+            return;
+          }
+          const std::vector<int>& members = job.members(issued.comm->group).ranks;
+          const std::int64_t place = issued.comm->root_or_peer;
+          if (place < 0 || place >= static_cast<std::int64_t>(members.size())) {
+            return;
+          }
+          int from = static_cast<int>(rank);
+          int to = members[static_cast<std::size_t>(place)];
+          const bool is_receive = issued.comm->kind == et_schema::CommKind::kRecv;
+          if (is_receive) {
+            std::swap(from, to);
+          }
+          channels[{issued.comm->group, from, to}][is_receive ? 1 : 0].push_back({rank, &issued});
+        });
   }
   const auto put_in_batch = [&](const Message& message) {
     et_schema::CommInfo& comm = *message.instruction->comm;
-    programs[message.rank].losses.add(et_schema::Loss::kRepairedBatches,
-                                      comm.in_batch.value_or(false) ? 0 : 1);
+    programs.edit(message.rank)
+        .losses.add(et_schema::Loss::kRepairedBatches, comm.in_batch.value_or(false) ? 0 : 1);
     comm.in_batch = true;
   };
   for (const auto& [channel, both] : channels) {
@@ -160,7 +163,7 @@ void repair_batches(std::span<Program> programs, std::span<const et_schema::Proc
 
 }  // namespace
 
-void repair_messages(std::span<Program> programs, std::span<const et_schema::ProcessGroup> groups) {
+void repair_messages(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
   repair_peers(programs, groups);
   repair_batches(programs, groups);
 }

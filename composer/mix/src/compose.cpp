@@ -396,9 +396,8 @@ Bench compose(const Plan& plan, const Load& load) {
   }
   bench.op_maps = sources.op_maps();
   const std::vector<CompiledKernel> kernels = sources.kernels();
-  for (Program& program : bench.programs) {
-    et_schema::attach_kernels(kernels, program);
-  }
+  bench.programs.edit_each(
+      [&](Program& program, std::size_t) { et_schema::attach_kernels(kernels, program); });
   for (const PlanPiece& piece : plan.pieces) {
     for (const et_schema::Source& source : sources.of(piece).sources) {
       schemas.insert(source.schema);

@@ -122,15 +122,15 @@ void even_loop(Program& program, const InstructionLoop& loop) {
 Reduction even_loops(Bench& bench) {
   Reduction reduction;
   const std::map<std::string, double> before = times_by_class(bench);
-  for (Program& program : bench.programs) {
-    reduction.instructions += program.instructions.size();
+  bench.programs.edit_each([&](Program& program, std::size_t ranks) {
+    reduction.instructions += ranks * program.instructions.size();
     for (const InstructionLoop& loop : et_schema::find_loops(program)) {
-      ++reduction.loops;
-      reduction.in_loops += loop.period * loop.times;
-      reduction.written += loop.period;
+      reduction.loops += ranks;
+      reduction.in_loops += ranks * loop.period * loop.times;
+      reduction.written += ranks * loop.period;
       even_loop(program, loop);
     }
-  }
+  });
   for (const auto& [name, ns] : times_by_class(bench)) {
     const double recorded = before.at(name);
     const double change = recorded > 0 ? std::abs(ns - recorded) / recorded : 0;

@@ -159,12 +159,14 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
     const Trace& trace = traces[rank];
     bench.sources.push_back({std::string(et_schema::file_name(trace.file)), trace.content_bytes,
                              trace.content_hash, trace.schema});
-    bench.programs.push_back(
-        compile(trace, links.empty() ? nullptr : &links[rank], options, groups));
-    bench.programs.back().losses.add(Loss::kForeignRanks, job.is_foreign[rank] ? 1 : 0);
-    bench.programs.back().losses.add(
-        Loss::kOtherSteps,
-        bench.programs.back().selection.step == bench.programs.front().selection.step ? 0 : 1);
+    Program program = compile(trace, links.empty() ? nullptr : &links[rank], options, groups);
+    const bool is_first = bench.programs.empty();
+    const bool is_same_step =
+        is_first || program.selection.step == bench.programs.front().selection.step;
+    program.losses.add(Loss::kForeignRanks, job.is_foreign[rank] ? 1 : 0);
+    program.losses.add(Loss::kOtherSteps, is_same_step ? 0 : 1);
+    program.losses.add(Loss::kMissingRanks, is_first ? job.missing : 0);
+    bench.programs.push_back(std::move(program));
   }
   const bool is_empty = std::ranges::all_of(bench.programs, [](const Program& program) {
     return program.selection.operators + program.selection.labels == 0;
@@ -181,7 +183,6 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
         filters.empty() ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kUsage;
     throw et_schema::Error(kind, "nothing is selected", std::move(context));
   }
-  bench.programs.front().losses.add(Loss::kMissingRanks, job.missing);
   bench.partial = std::move(job.partial);
   bench.groups = groups.take();
   return bench;

@@ -109,6 +109,7 @@ std::uint64_t change_instructions(const Program& recorded, const Program& progra
 
 BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batch) {
   BatchedBench batched;
+  et_schema::Programs programs;
   for (std::size_t at = 0; at < bench.programs.size(); ++at) {
     const Program& recorded = bench.programs[at];
     const auto rank = static_cast<int>(at);
@@ -124,8 +125,9 @@ BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batc
     program.selection.filters.push_back(
         fmt::format("{} {}:{}", flag_of(batch), batch.from, batch.to));
     batched.changes.push_back(std::move(scaled.changes));
-    bench.programs[at] = std::move(program);
+    programs.push_back(std::move(program));
   }
+  bench.programs = std::move(programs);
   batched.bench = std::move(bench);
   return batched;
 }

@@ -183,10 +183,10 @@ Blurred blur_shapes(Bench bench, double within) {
     }
   }
   blurred.changed = sizes;
-  for (Program& program : bench.programs) {
-    blurred.dropped_bodies += drop_bodies(program, sizes);
+  bench.programs.edit_each([&](Program& program, std::size_t ranks) {
+    blurred.dropped_bodies += ranks * drop_bodies(program, sizes);
     rewrite_sizes(program, sizes, present);
-  }
+  });
   blurred.after = work_of(bench);
   blurred.bench = std::move(bench);
   return blurred;

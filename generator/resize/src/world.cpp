@@ -234,6 +234,30 @@ class Scaling {
   std::map<std::size_t, Shards> shards_;  ///< by recorded program
 };
 
+/// Leaves out the recorded times that do not hold any more, and notes what was asked for.
+void finish_program(const ScaledWorld& world, const WorldSize& size, Program& program) {
+  if (world.has_other_shapes) {
+    forget_times(program);
+  } else {
+    each_communication(program.instructions, [&](Instruction& call) {
+      const GroupId group = call.comm->group;
+      const std::size_t ranks = world.groups[group].ranks.empty()
+                                    ? world.program_of.size()
+                                    : world.groups[group].ranks.size();
+      if (static_cast<std::size_t>(world.recorded_ranks[group]) != ranks) {
+        call.timing.reset();
+      }
+    });
+  }
+  // Others stand for those that are missing.
+  program.losses.add(et_schema::Loss::kMissingRanks,
+                     0 - program.losses[et_schema::Loss::kMissingRanks]);
+  program.selection.filters.push_back(fmt::format("--world-size {}", world.program_of.size()));
+  for (const auto& [name, kind] : size.kinds) {
+    program.selection.filters.push_back(fmt::format("--group {}={}", name, to_string(kind)));
+  }
+}
+
 /// Those of `sizes` that work, as tried.
 std::string those_that_work(const Bench& bench, WorldSize size, const std::vector<int>& sizes) {
   std::vector<int> work;
@@ -270,27 +294,17 @@ Bench bench_of(const Bench& recorded, ScaledWorld world, const WorldSize& size) 
   bench.op_maps = recorded.op_maps;
   bench.groups = world.groups;
   bench.scaled = std::move(world.scaled);
+  std::vector<std::optional<std::size_t>> first_of(world.programs.size());  // by program: a rank
   for (std::size_t rank = 0; rank < world.program_of.size(); ++rank) {
-    Program program = world.programs[world.program_of[rank]];
+    const std::size_t program = world.program_of[rank];
     const std::size_t source = world.source_of[rank];
-    if (world.has_other_shapes) {
-      forget_times(program);
+    if (first_of[program]) {
+      bench.programs.push_same_as(*first_of[program]);
     } else {
-      each_communication(program.instructions, [&](Instruction& call) {
-        const GroupId group = call.comm->group;
-        const std::size_t ranks = world.groups[group].ranks.empty()
-                                      ? world.program_of.size()
-                                      : world.groups[group].ranks.size();
-        if (static_cast<std::size_t>(world.recorded_ranks[group]) != ranks) {
-          call.timing.reset();
-        }
-      });
+      first_of[program] = rank;
+      finish_program(world, size, world.programs[program]);
+      bench.programs.push_back(std::move(world.programs[program]));
     }
-    program.selection.filters.push_back(fmt::format("--world-size {}", world.program_of.size()));
-    for (const auto& [name, kind] : size.kinds) {
-      program.selection.filters.push_back(fmt::format("--group {}={}", name, to_string(kind)));
-    }
-    bench.programs.push_back(std::move(program));
     if (source < recorded.sources.size()) {
       bench.sources.push_back(recorded.sources[source]);
     }

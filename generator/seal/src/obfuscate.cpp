@@ -55,9 +55,7 @@ class Obfuscator {
     result_.bench.op_maps.clear();  // nothing is called as their rows say
     hide_groups();
     find_first_sequence();
-    for (Program& program : result_.bench.programs) {
-      hide_program(program);
-    }
+    result_.bench.programs.edit_each([&](Program& program, std::size_t) { hide_program(program); });
     return std::move(result_);
   }
 
@@ -92,8 +90,8 @@ class Obfuscator {
 
   void find_first_sequence() {
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
-    for (Program& program : result_.bench.programs) {
-      for_each_instruction(program.instructions, [&first](Instruction& instruction) {
+    for (const Program& program : result_.bench.programs) {
+      for_each_instruction(program.instructions, [&first](const Instruction& instruction) {
         if (instruction.comm && instruction.comm->seq) {
           first = std::min(first, *instruction.comm->seq);
         }

@@ -9,7 +9,7 @@
 
 #include "et_schema/model/comms.h"
 #include "et_schema/model/dtype.h"
-#include "et_schema/model/program.h"
+#include "et_schema/model/programs.h"
 #include "et_schema/model/trace.h"
 #include "et_schema/support/error.h"
 
@@ -112,7 +112,7 @@ struct Matching {
 
 /// The orders of match(), by rank: `programs[r]` is rank r's. Throws the first mismatch.
 [[nodiscard]] std::vector<et_schema::CommOrder> match_programs(
-    std::span<const et_schema::Program> programs, std::span<const et_schema::ProcessGroup> groups);
+    const et_schema::Programs& programs, std::span<const et_schema::ProcessGroup> groups);
 
 /// Puts the peers of sends and receives right, group by group, where messages do not meet as they
 /// are recorded but do if each peer is a rank of the job, or in a group of two the other one. Each
@@ -121,7 +121,7 @@ struct Matching {
 /// batch becomes a batch of its own (Loss::kRepairedBatches): where the original's group had one
 /// communicator for both (a group that was opened with its device has), the two met. Throws Error
 /// as JobComms::add() does.
-void repair_messages(std::span<et_schema::Program> programs,
+void repair_messages(et_schema::Programs& programs,
                      std::span<const et_schema::ProcessGroup> groups);
 
 /// Converts an order to a text for its rank, short where it is the program's own, and back.

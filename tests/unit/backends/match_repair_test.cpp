@@ -11,6 +11,7 @@ namespace {
 
 using et_schema::CommKind;
 using et_schema::Program;
+using et_schema::Programs;
 
 struct Message {
   CommKind kind;
@@ -19,7 +20,7 @@ struct Message {
 };
 
 /// Four ranks with these messages of four elements.
-std::vector<Program> programs_of(const std::vector<std::vector<Message>>& messages) {
+Programs programs_of(const std::vector<std::vector<Message>>& messages) {
   std::vector<Program> programs(messages.size());
   for (std::size_t rank = 0; rank < messages.size(); ++rank) {
     Program& program = programs[rank];
@@ -38,7 +39,7 @@ std::vector<Program> programs_of(const std::vector<std::vector<Message>>& messag
 }
 
 /// Peers after the repair, rank after rank, and losses.
-std::vector<std::int64_t> repaired(std::vector<Program>& programs) {
+std::vector<std::int64_t> repaired(Programs& programs) {
   repair_messages(programs, sample_groups());
   std::vector<std::int64_t> peers;
   for (const Program& program : programs) {
@@ -49,7 +50,7 @@ std::vector<std::int64_t> repaired(std::vector<Program>& programs) {
   return peers;
 }
 
-std::uint64_t losses_of(const std::vector<Program>& programs) {
+std::uint64_t losses_of(const Programs& programs) {
   std::uint64_t sum = 0;
   for (const Program& program : programs) {
     sum += program.losses[et_schema::Loss::kRepairedPeers];
@@ -60,34 +61,32 @@ std::uint64_t losses_of(const std::vector<Program>& programs) {
 using Peers = std::vector<std::int64_t>;
 
 TEST(Repair, LeavesWhatMeetsAsItIs) {
-  std::vector<Program> programs = programs_of(
+  Programs programs = programs_of(
       {{}, {}, {{CommKind::kSend, 2, 1}}, {{CommKind::kRecv, 2, 0}, {CommKind::kSend, 0, 3}}});
-  const std::vector<Program> before = programs;
+  const Programs before = programs;
   static_cast<void>(repaired(programs));  // and what meets in no way, a send to itself
   EXPECT_EQ(programs, before);
 }
 
 TEST(Repair, RanksOfTheJobBecomeRanksOfTheGroup) {
-  std::vector<Program> programs =
-      programs_of({{}, {}, {{CommKind::kSend, 2, 3}}, {{CommKind::kRecv, 2, 2}}});
+  Programs programs = programs_of({{}, {}, {{CommKind::kSend, 2, 3}}, {{CommKind::kRecv, 2, 2}}});
   EXPECT_EQ(repaired(programs), (Peers{1, 0}));
   EXPECT_EQ(losses_of(programs), 2U);
   EXPECT_EQ(match_programs(programs, sample_groups()).size(), 4U);
 }
 
 TEST(Repair, InAGroupOfTwoThePeerIsTheOther) {
-  std::vector<Program> programs =
-      programs_of({{{CommKind::kSend, 3, 7}}, {{CommKind::kRecv, 3, 1}}, {}, {}});
+  Programs programs = programs_of({{{CommKind::kSend, 3, 7}}, {{CommKind::kRecv, 3, 1}}, {}, {}});
   EXPECT_EQ(repaired(programs), (Peers{0, 1}));  // in 'crossed' rank 1 is first
   EXPECT_EQ(losses_of(programs), 1U);
 }
 
 TEST(Repair, ASingleMessageThatMeetsOneOfABatchIsABatch) {
-  std::vector<Program> programs = programs_of({{{CommKind::kSend, 3, 0}, {CommKind::kSend, 3, 0}},
-                                               {{CommKind::kRecv, 3, 1}, {CommKind::kRecv, 3, 1}},
-                                               {},
-                                               {}});
-  programs[1].instructions[0].comm->in_batch = true;
+  Programs programs = programs_of({{{CommKind::kSend, 3, 0}, {CommKind::kSend, 3, 0}},
+                                   {{CommKind::kRecv, 3, 1}, {CommKind::kRecv, 3, 1}},
+                                   {},
+                                   {}});
+  programs.edit(1).instructions[0].comm->in_batch = true;
   EXPECT_THROW(static_cast<void>(match_programs(programs, sample_groups())), et_schema::Error);
   repair_messages(programs, sample_groups());
   EXPECT_EQ(programs[0].instructions[0].comm->in_batch, true);

@@ -121,7 +121,7 @@ TEST(Compose, KeepsTheMachineCodeThatIsLaunched) {
   const std::string launched = "206d4e64d04f4d84";
   const auto load_kernels = [&](const PlanSource& source, const std::string& /*annotation*/) {
     Bench bench = bench_of(1);
-    Program& program = bench.programs[0];
+    Program& program = bench.programs.edit(0);
     Instruction& launch = program.instructions.emplace_back();
     launch.kind = InstructionKind::kKernel;
     launch.name = "scale";
@@ -172,7 +172,7 @@ TEST(Compose, WiresAndChainsLeadOutputsToInputs) {
 /// of that memory.
 Bench load_parts(const std::vector<std::int64_t>& sizes, std::int64_t offset) {
   Bench bench = bench_of(1);
-  Program& program = bench.programs[0];
+  Program& program = bench.programs.edit(0);
   et_schema::Slot& part = program.slots[1];
   et_schema::Slot& view = program.slots[3];
   part.offset = 16;
@@ -236,7 +236,7 @@ TEST(Compose, InterleavesAndRunsSideBySide) {
 TEST(Compose, ABatchOfMessagesStaysWhole) {
   const auto with_batch = [](const PlanSource& source, const std::string& annotation) {
     Bench bench = load(source, annotation);
-    std::vector<Instruction>& all = bench.programs[0].instructions;
+    std::vector<Instruction>& all = bench.programs.edit(0).instructions;
     for (const std::size_t i : {0U, 2U}) {  // the operator between them is of the batch's time
       all[i].kind = InstructionKind::kP2p;
       all[i].comm.emplace();
@@ -268,9 +268,9 @@ TEST(Compose, ThreadsAreNumberedFromOneAlsoOfNestedLanes) {
                       "      - {piece: p, as: s}\n"),
               [](const PlanSource& source, const std::string& annotation) {
                 Bench origin = load(source, annotation);
-                origin.programs[0].instructions[2].thread = 7;
-                origin.programs[0].instructions[2].body.resize(1);
-                origin.programs[0].instructions[2].body[0].thread = 7;
+                origin.programs.edit(0).instructions[2].thread = 7;
+                origin.programs.edit(0).instructions[2].body.resize(1);
+                origin.programs.edit(0).instructions[2].body[0].thread = 7;
                 return origin;
               });
   std::map<std::string, std::set<std::uint64_t>> threads;
@@ -347,7 +347,7 @@ TEST(Fit, FindsTheFewestStepsWithTheShares) {
 TEST(Reduce, TimesOfAClassStayAndRepetitionsAreEven) {
   Bench bench = compose(
       plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 8, tensors: own}\n"), load);
-  bench.programs[0].instructions[4].timing->host_ns = 1800;
+  bench.programs.edit(0).instructions[4].timing->host_ns = 1800;
   const Reduction reduction = even_loops(bench);
   EXPECT_EQ(reduction.instructions, 24U);
   EXPECT_GE(reduction.in_loops, 21U);
@@ -364,7 +364,7 @@ TEST(Reduce, TimesOfAClassStayAndRepetitionsAreEven) {
 TEST(Reduce, InstructionsThatDoNotBeginInTheirOrderBeginInTheStep) {
   Bench bench = compose(
       plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 8, tensors: own}\n"), load);
-  std::vector<Instruction>& instructions = bench.programs[0].instructions;
+  std::vector<Instruction>& instructions = bench.programs.edit(0).instructions;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     instructions[i].timing->start_ns = static_cast<std::int64_t>(10 * (instructions.size() - i));
   }
@@ -379,7 +379,7 @@ TEST(Reduce, InstructionsThatDoNotBeginInTheirOrderBeginInTheStep) {
 TEST(Reduce, HeapBlocksStayWhereAllRepetitionsHaveThem) {
   Bench bench = compose(
       plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 3, tensors: own}\n"), load);
-  Program& program = bench.programs[0];
+  Program& program = bench.programs.edit(0);
   ASSERT_EQ(program.instructions.size(), 9U);
   for (const std::size_t repetition : {0U, 3U, 6U}) {
     program.heap_blocks[repetition + 1] = {{1 << 20, 0}, {1 << 16, 64}};
@@ -394,8 +394,8 @@ TEST(Reduce, HeapBlocksStayWhereAllRepetitionsHaveThem) {
 TEST(Compose, PlacesInTheHeapOfAnotherProcessAreNotTaken) {
   const auto with_blocks = [](const PlanSource& source, const std::string& annotation) {
     Bench bench = load(source, annotation);
-    bench.programs[0].heap_blocks[0] = {{1 << 20, 0}};
-    bench.programs[0].instructions[0].timing->page_faults = 7;
+    bench.programs.edit(0).heap_blocks[0] = {{1 << 20, 0}};
+    bench.programs.edit(0).instructions[0].timing->page_faults = 7;
     return bench;
   };
   const Bench composed = compose(plan_of("pieces:\n  p: {of: a}\nrun: [p]\n"), with_blocks);

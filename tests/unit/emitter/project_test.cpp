@@ -58,7 +58,7 @@ TEST(Project, NamesWhatItCannotShowWithItsShareOfTime) {
 /// mine::op in relu's place, with relu below it.
 Bench bench_with_body() {
   Bench bench = bench_with_kernel();
-  Program& program = bench.programs.front();
+  Program& program = bench.programs.edit(0);
   program.schemas.emplace_back("mine::op(Tensor x) -> Tensor");
   program.instructions.pop_back();
   Instruction& op = program.instructions.front();
@@ -87,7 +87,7 @@ TEST(Project, BodiesStandInPlaceOfOperatorsThatNobodyHas) {
 /// fsdp::split_with_sizes_copy, which gives nothing and fills a list.
 TEST(Project, BodiesThatWriteIntoListsAreWhole) {
   Bench bench = bench_with_body();
-  et_schema::Program& program = bench.programs.front();
+  et_schema::Program& program = bench.programs.edit(0);
   program.schemas.emplace_back("mine::copy(Tensor x, *, Tensor(a!)[] out) -> ()");
   program.schemas.emplace_back(
       "aten::split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, "
@@ -121,7 +121,7 @@ TEST(Project, BodiesThatWriteIntoListsAreWhole) {
 
 TEST(Project, OperatorsThatNeedALibraryAreNamed) {
   Bench bench = bench_with_body();
-  Instruction& op = bench.programs.front().instructions.front();
+  Instruction& op = bench.programs.edit(0).instructions.front();
   op.body.front().results = {{Argument::None{}}};
   const auto reason_of = [&] {
     const Project project = emit_project(bench, Language::kCpp, "demo");
@@ -139,9 +139,9 @@ TEST(Project, OperatorsThatNeedALibraryAreNamed) {
 
 TEST(Project, StandInsOfAProjectAreNoneOfAnothersLibrary) {
   Bench bench = bench_with_body();
-  bench.programs.front().schemas.emplace_back(
+  bench.programs.edit(0).schemas.emplace_back(
       "fbgemm::asynchronous_complete_cumsum(Tensor t_in) -> Tensor");
-  Instruction& op = bench.programs.front().instructions.front();
+  Instruction& op = bench.programs.edit(0).instructions.front();
   op.name = "fbgemm::asynchronous_complete_cumsum";
   op.schema = 2;
   op.body.clear();
@@ -153,7 +153,7 @@ TEST(Project, OperatorsOfAnotherSchemaAreCalledByName) {
   Bench bench = bench_with_kernel();
   bench.sources.clear();  // as in an obfuscated benchmark
   EXPECT_EQ(emit_project(bench, Language::kCpp, "demo").boxed, 0U);
-  bench.programs.front().schemas = {"aten::relu(Tensor self, bool in_place=False) -> Tensor"};
+  bench.programs.edit(0).schemas = {"aten::relu(Tensor self, bool in_place=False) -> Tensor"};
   const Project project = emit_project(bench, Language::kCpp, "demo");
   EXPECT_EQ(project.boxed, 1U);
   const std::string& step = project.files.at("step_rank0.cpp");
@@ -165,7 +165,7 @@ TEST(Project, OperatorsOfAnotherSchemaAreCalledByName) {
 
 TEST(Project, StatesHaveTheShareOfZerosThatTheOriginalHad) {
   Bench bench = bench_with_kernel();
-  Program& program = bench.programs.front();
+  Program& program = bench.programs.edit(0);
   program.schemas = {"aten::relu_(Tensor(a!) self) -> Tensor(a!)"};
   program.instructions.resize(1);
   program.instructions.front().results = program.instructions.front().args;
@@ -233,7 +233,7 @@ class Training {
   }
 
  private:
-  Program& program() { return bench_.programs.front(); }
+  Program& program() { return bench_.programs.edit(0); }
   Argument add(std::vector<std::int64_t> sizes, bool external) {
     return testing_programs::ref(
         testing_programs::add_tensor(program(), std::move(sizes), external));
@@ -253,7 +253,7 @@ class Training {
 /// y = t(relu(x)) four times, of which the last is read.
 Bench bench_with_unread_views() {
   Bench bench = bench_with_kernel();
-  Program& program = bench.programs.front();
+  Program& program = bench.programs.edit(0);
   program.instructions.pop_back();
   program.schemas.emplace_back("aten::t(Tensor(a) self) -> Tensor(a)");
   const Instruction relu = program.instructions.front();

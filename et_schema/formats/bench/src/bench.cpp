@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -89,7 +90,20 @@ class Packer {
   }
 
  private:
+  /// Ranks that share their program share its members, too.
   Manifest::Rank pack_rank(std::size_t rank) {
+    const auto [known, is_new] = packed_.try_emplace(&bench_.programs[rank]);
+    if (is_new) {
+      known->second = pack_program(rank);
+    }
+    Manifest::Rank packed = known->second;
+    if (rank < bench_.origins.size()) {
+      packed.origins = bench_.origins[rank];
+    }
+    return packed;
+  }
+
+  Manifest::Rank pack_program(std::size_t rank) {
     const Program& program = bench_.programs[rank];
     check_program(program, bench_.groups.size(),
                   {file_, static_cast<int>(rank),
@@ -101,15 +115,14 @@ class Packer {
       members_.push_back({name, folded(program_to_text(program))});
     }
     const Shared& where = shared->second;
-    Manifest::Rank packed{
-        members_[where.member].name,
-        differences(bench_.programs[where.first_rank], program),
-        writing_.names == ManifestNames::kHashed ? hashed_names(program.selection)
-                                                 : program.selection,
-        program.losses,
-        program.profile,
-        {},
-        rank < bench_.origins.size() ? bench_.origins[rank] : std::vector<Origin>()};
+    Manifest::Rank packed{members_[where.member].name,
+                          differences(bench_.programs[where.first_rank], program),
+                          writing_.names == ManifestNames::kHashed ? hashed_names(program.selection)
+                                                                   : program.selection,
+                          program.losses,
+                          program.profile,
+                          {},
+                          {}};
     if (program.profile) {
       packed.timings = "timings/" + std::to_string(rank) + ".jsonl";
       timings_.push_back({packed.timings, folded(timings_to_text(program))});
@@ -135,7 +148,8 @@ class Packer {
   const std::string& file_;
   BenchWriting writing_;
   bool has_loops_ = false;
-  std::map<std::string, Shared> shared_;         // by behaviour
+  std::map<std::string, Shared> shared_;  // by behaviour
+  std::map<const Program*, Manifest::Rank> packed_;
   std::vector<ZipMember> members_{ZipMember{}};  // the manifest stands first
   std::vector<ZipMember> timings_;               // stand last
 };
@@ -154,24 +168,17 @@ class Unpacker {
     bench.partial = std::move(manifest.partial);
     bench.scaled = std::move(manifest.scaled);
     const std::vector<CompiledKernel> kernels = read_kernels();
-    for (const Manifest::Rank& rank : manifest.ranks) {
-      const int number = static_cast<int>(bench.programs.size());
-      Program program = shared_program(rank.program);
-      apply(rank.differences, program, file_ + "/" + kManifestName, number);
-      program.selection = rank.selection;
-      program.losses = rank.losses;
-      program.profile = rank.profile;
-      if (program.profile) {
-        const std::string name = file_ + "/" + rank.timings;
-        apply_timings(unfold_lines(member(rank.timings), name, kMostUnfoldedBytes), name, program);
-      }
+    for (std::size_t number = 0; number < manifest.ranks.size(); ++number) {
+      Manifest::Rank& rank = manifest.ranks[number];
       if (!rank.origins.empty()) {
         bench.origins.resize(manifest.ranks.size());
-        bench.origins[bench.programs.size()] = rank.origins;
+        bench.origins[number] = std::exchange(rank.origins, {});
       }
-      check_program(
-          program, bench.groups.size(),
-          {file_ + "/" + rank.program, number, "make the benchmark again with `generate`"});
+      if (const std::optional<std::size_t> same = same_as(manifest.ranks, number)) {
+        bench.programs.push_same_as(*same);
+        continue;
+      }
+      Program program = program_of(rank, static_cast<int>(number), bench.groups.size());
       attach_kernels(kernels, program);
       bench.programs.push_back(std::move(program));
     }
@@ -184,6 +191,33 @@ class Unpacker {
   }
 
  private:
+  /// The first rank whose program this one shares: all but the origins is as there.
+  std::optional<std::size_t> same_as(const std::vector<Manifest::Rank>& ranks, std::size_t number) {
+    std::vector<std::size_t>& alike = ranks_of_[{ranks[number].program, ranks[number].timings}];
+    const auto found = std::ranges::find_if(
+        alike, [&](std::size_t earlier) { return ranks[earlier] == ranks[number]; });
+    if (found != alike.end()) {
+      return *found;
+    }
+    alike.push_back(number);
+    return std::nullopt;
+  }
+
+  Program program_of(const Manifest::Rank& rank, int number, std::size_t groups) {
+    Program program = shared_program(rank.program);
+    apply(rank.differences, program, file_ + "/" + kManifestName, number);
+    program.selection = rank.selection;
+    program.losses = rank.losses;
+    program.profile = rank.profile;
+    if (program.profile) {
+      const std::string name = file_ + "/" + rank.timings;
+      apply_timings(unfold_lines(member(rank.timings), name, kMostUnfoldedBytes), name, program);
+    }
+    check_program(program, groups,
+                  {file_ + "/" + rank.program, number, "make the benchmark again with `generate`"});
+    return program;
+  }
+
   [[nodiscard]] std::vector<CompiledKernel> read_kernels() const {
     const auto list = members_.find(kKernelsName);
     if (list == members_.end()) {
@@ -232,6 +266,8 @@ class Unpacker {
   const ReadLimits& limits_;
   std::map<std::string, std::string> members_;
   std::map<std::string, Program> programs_;
+  /// Of those that differ, by the names of their members.
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> ranks_of_;
   std::uint64_t expanded_bytes_ = 0;
 };
 
@@ -300,7 +336,7 @@ Bench read_bench_bytes(std::string_view bytes, const std::string& file, const Re
   return Unpacker(bytes, file, limits).unpack();
 }
 
-std::vector<std::string> named_op_maps(const std::vector<Program>& programs) {
+std::vector<std::string> named_op_maps(const Programs& programs) {
   std::set<std::string_view> files;
   for (const Program& program : programs) {
     for_each_instruction(program.instructions, [&files](const Instruction& instruction) {
@@ -334,8 +370,13 @@ std::string benchmark_hash(const Bench& bench) {
     hashes += '\n';
   }
   // One rank's text at a time: together they can be larger than the benchmark in memory.
+  std::map<const Program*, std::string> known;
   for (const Program& program : bench.programs) {
-    hashes += fmt::format("{:016x}\n", content_hash(program_to_text(program)));
+    std::string& hash = known[&program];
+    if (hash.empty()) {
+      hash = fmt::format("{:016x}\n", content_hash(program_to_text(program)));
+    }
+    hashes += hash;
   }
   for (const std::string& map : bench.op_maps) {
     hashes += fmt::format("{:016x}\n", content_hash(map));

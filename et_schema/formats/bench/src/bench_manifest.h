@@ -22,6 +22,7 @@ struct Manifest {
     std::optional<RecordedProfile> profile;
     std::string timings;          ///< name of the member that holds them, where there is a profile
     std::vector<Origin> origins;  ///< of a composed program
+    bool operator==(const Rank&) const = default;
   };
   std::string tool_version;
   std::vector<Source> sources;

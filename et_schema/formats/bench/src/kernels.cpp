@@ -215,7 +215,7 @@ std::vector<CompiledKernel> parse_kernels(std::string_view json, const std::stri
   return kernels;
 }
 
-std::vector<ZipMember> kernel_members(const std::vector<Program>& programs) {
+std::vector<ZipMember> kernel_members(const Programs& programs) {
   std::map<std::string, const CompiledKernel*> by_key;
   for (const Program& program : programs) {
     for (const CompiledKernel& kernel : program.kernels) {

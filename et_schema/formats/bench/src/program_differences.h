@@ -17,6 +17,7 @@ struct ProgramDifferences {
   struct NodeShift {
     std::uint64_t first = 0;
     std::int64_t shift = 0;
+    bool operator==(const NodeShift&) const = default;
   };
   struct Comm {
     std::uint64_t instruction = 0;
@@ -25,11 +26,13 @@ struct ProgramDifferences {
     std::optional<std::int64_t> seq;
     std::vector<std::int64_t> in_splits;
     std::vector<std::int64_t> out_splits;
+    bool operator==(const Comm&) const = default;
   };
   std::vector<std::pair<Device, Device>> devices;  ///< in the shared file → of this rank
   std::vector<NodeShift> nodes;
   std::vector<Comm> comms;
 
+  bool operator==(const ProgramDifferences&) const = default;
   [[nodiscard]] bool empty() const { return devices.empty() && nodes.empty() && comms.empty(); }
 };
 

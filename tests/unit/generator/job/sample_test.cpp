@@ -25,7 +25,7 @@ Bench sample(const std::string& path) {
 }
 
 TEST(Samples, Linear) {
-  const Program program = sample("linear/linear_et.json.gz").programs.at(0);
+  const Program program = sample("linear/linear_et.json.gz").programs[0];
   EXPECT_EQ(program.selection.operators, 321U);
   ASSERT_EQ(program.selection.opened.size(), 3U);
   EXPECT_EQ(program.selection.opened[0].name, "aten::cross_entropy_loss");
@@ -34,7 +34,7 @@ TEST(Samples, Linear) {
 TEST(Samples, FirstStepOfResnet) {
   for (const char* path :
        {"resnet_ddp/resnet_1gpu_et_1.0.3.json.gz", "resnet_ddp/resnet_1gpu_et_1.1.1.json.tar.gz"}) {
-    const Program program = sample(path).programs.at(0);
+    const Program program = sample(path).programs[0];
     EXPECT_EQ(program.selection.operators, 1241U) << path;
     EXPECT_EQ(program.selection.opened[0].name, "aten::batch_norm");
     EXPECT_EQ(program.selection.opened[0].count, 53U);
@@ -160,7 +160,7 @@ TEST(Samples, NothingIsReadBeforeItIsWritten) {
 std::vector<Instruction> kernels_of(const std::string& name) {
   const Bench bench = sample(name);
   std::vector<Instruction> kernels;
-  for (const Instruction& instruction : bench.programs.at(0).instructions) {
+  for (const Instruction& instruction : bench.programs[0].instructions) {
     if (instruction.kind == et_schema::InstructionKind::kKernel) {
       kernels.push_back(instruction);
     }

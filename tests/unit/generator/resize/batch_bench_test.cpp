@@ -25,7 +25,7 @@ class BatchBench : public ::testing::Test {
     et_schema::Bench bench;
     bench.programs = {made_.program};
     batched_ = bench_with_batch_size(std::move(bench), kTwofold);
-    return batched_.bench.programs.at(0);
+    return batched_.bench.programs[0];
   }
   static const Argument& argument(const et_schema::Program& program, std::size_t at,
                                   std::size_t number_of_argument) {

@@ -25,7 +25,7 @@ constexpr std::string_view kLinear =
 class Steps {
  public:
   Steps() {
-    bench_.programs.emplace_back();
+    bench_.programs = {Program()};
     bench_.groups.emplace_back();
     bench_.sources.emplace_back();
   }
@@ -39,7 +39,7 @@ class Steps {
     testing_programs::add_call(program(), schema, std::move(args), {ref(made)});
     return made;
   }
-  Program& program() { return bench_.programs.front(); }
+  Program& program() { return bench_.programs.edit(0); }
   [[nodiscard]] Blurred blurred(double within = 0.05) const { return blur_shapes(bench_, within); }
 
  private:

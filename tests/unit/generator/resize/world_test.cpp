@@ -31,7 +31,7 @@ class World : public ::testing::Test {
   }
   ScaledWorld scaled(std::size_t from, int to, GroupKinds kinds = {}) {
     bench_ = {};
-    bench_.programs.assign(from, made_.program);
+    bench_.programs = std::vector(from, made_.program);
     add_world(static_cast<std::int64_t>(from));
     return with_world_size(bench_, {.ranks = to, .kinds = std::move(kinds)});
   }
@@ -68,6 +68,19 @@ TEST_F(World, OneRankOfDataParallelOnesStandsForAll) {
                                               .sent_bytes_after = 128,
                                               .received_bytes_before = 128,
                                               .received_bytes_after = 128}}}));
+}
+
+TEST_F(World, RanksThatDoTheSameShareAProgramAndNoneIsMissing) {
+  call(CommKind::kAllReduce, made_.data({8}), made_.slot({8}));
+  made_.program.losses.add(et_schema::Loss::kMissingRanks, 3);
+  const ScaledWorld world = scaled(1, 4);
+  const et_schema::Bench bench = bench_of(bench_, world, {.ranks = 4, .kinds = {}});
+  ASSERT_EQ(bench.programs.size(), 4U);
+  for (const et_schema::Program& program : bench.programs) {
+    EXPECT_EQ(&program, &bench.programs[0]);
+    EXPECT_EQ(program.losses[et_schema::Loss::kMissingRanks], 0U);
+    EXPECT_EQ(program.selection.filters, (std::vector<std::string>{"--world-size 4"}));
+  }
 }
 
 class ShardedWorld : public World {
@@ -174,18 +187,17 @@ TEST_F(ShardedWorld, APartInACallOfAnotherGroupIsRefused) {
   pair.description = "tp";
   pair.ranks = {0, 1};
   pair.size = 2;
-  bench_.programs.assign(4, made_.program);
+  bench_.programs = std::vector(4, made_.program);
   et_schema::ProcessGroup world = pair;
   world.name = "world";
   world.description = "";
   world.ranks.clear();
   world.size = 4;
   bench_.groups.insert(bench_.groups.begin(), world);
-  for (et_schema::Program& program : bench_.programs) {
-    program.slots[whole_].sizes = {48};
-  }
-  bench_.programs[2].instructions.back().comm->group = 2;
-  bench_.programs[3].instructions.back().comm->group = 2;
+  bench_.programs.edit_each(
+      [&](et_schema::Program& program, std::size_t) { program.slots[whole_].sizes = {48}; });
+  bench_.programs.edit(2).instructions.back().comm->group = 2;
+  bench_.programs.edit(3).instructions.back().comm->group = 2;
   et_schema::ProcessGroup other = bench_.groups.back();
   other.name = "other";
   other.ranks = {2, 3};
@@ -257,14 +269,14 @@ TEST_F(World, RanksThatCallOtherOperatorsAreRefused) {
       "  hint:     generate it from one of them, which then stands for the other, or capture the "
       "job "
       "on that number of ranks";
-  for (et_schema::Program& program : bench_.programs) {
+  bench_.programs.edit_each([](et_schema::Program& program, std::size_t) {
     et_schema::Instruction& call = program.instructions.emplace_back(program.instructions[0]);
     call.node_id = 2;
     call.name = "call";
     call.kind = et_schema::InstructionKind::kCollective;
     call.comm.emplace().kind = CommKind::kBarrier;
-  }
-  bench_.programs[1].instructions[0].name = "aten::bmm";
+  });
+  bench_.programs.edit(1).instructions[0].name = "aten::bmm";
   EXPECT_EQ(refusal(),
             "the job cannot be scaled to another number of ranks\n"
             "  rank:     1\n"
@@ -273,7 +285,7 @@ TEST_F(World, RanksThatCallOtherOperatorsAreRefused) {
             "  expected: aten::mm, as rank 0 calls there\n"
             "  got:      aten::bmm\n" +
                 hint);
-  bench_.programs[1].instructions.clear();
+  bench_.programs.edit(1).instructions.clear();
   EXPECT_EQ(refusal(),
             "the job cannot be scaled to another number of ranks\n"
             "  rank:     1\n"
@@ -290,8 +302,8 @@ TEST_F(World, ExpertsGetAsManyRowsFromMoreRanks) {
   made_.program.instructions.back().comm->in_splits = {5, 3};
   made_.program.instructions.back().comm->out_splits = {5, 3};
   bench_.programs = {made_.program, made_.program};
-  bench_.programs[1].instructions.back().comm->in_splits = {3, 5};
-  bench_.programs[1].instructions.back().comm->out_splits = {3, 5};
+  bench_.programs.edit(1).instructions.back().comm->in_splits = {3, 5};
+  bench_.programs.edit(1).instructions.back().comm->out_splits = {3, 5};
   add_world(2);
   const ScaledWorld world = with_world_size(bench_, {.ranks = 4, .kinds = {}});
   ASSERT_EQ(world.programs.size(), 4U);

@@ -20,29 +20,31 @@ Bench empty_bench() {
   Bench bench;
   bench.groups.push_back({"world", "", "gloo", {0}, 1});
   bench.sources.emplace_back();
-  testing_programs::add_tensor(bench.programs.emplace_back(), {16}, true);
+  bench.programs = {et_schema::Program()};
+  testing_programs::add_tensor(bench.programs.edit(0), {16}, true);
   return bench;
 }
 
 Instruction& call(Bench& bench, const std::string& schema, std::vector<Argument> args,
                   std::vector<Argument> results = {}) {
-  return testing_programs::add_call(bench.programs[0], schema, std::move(args), std::move(results));
+  return testing_programs::add_call(bench.programs.edit(0), schema, std::move(args),
+                                    std::move(results));
 }
 
 Instruction& of_kind(Bench& bench, InstructionKind kind, const std::string& name) {
-  Instruction& instruction = bench.programs[0].instructions.emplace_back();
+  Instruction& instruction = bench.programs.edit(0).instructions.emplace_back();
   instruction.kind = kind;
   instruction.name = name;
   return instruction;
 }
 
 void set_rule(Bench& bench, ValueRule rule) {
-  bench.programs[0].slots[0].value = std::move(rule);
+  bench.programs.edit(0).slots[0].value = std::move(rule);
 }
 
 et_schema::Timing& timed(Bench& bench) {
   Instruction& instruction = call(bench, "aten::relu(Tensor self) -> Tensor", {});
-  bench.programs[0].profile.emplace();
+  bench.programs.edit(0).profile.emplace();
   return instruction.timing.emplace();
 }
 
@@ -109,7 +111,7 @@ const std::vector<Plant>& plants() {
        }},
       {"a share of zeros",
        {"0.123457"},
-       [](Bench& bench) { bench.programs[0].storages[0].zeros = 0.123457; }},
+       [](Bench& bench) { bench.programs.edit(0).storages[0].zeros = 0.123457; }},
       {"a whole number among hyperparameters",
        {"65432"},
        [](Bench& bench) {
@@ -162,8 +164,8 @@ const std::vector<Plant>& plants() {
       {"rules of a sparse tensor's indices",
        {"acme"},
        [](Bench& bench) {
-         auto& content = bench.programs[0].slots[0].content.emplace();
-         bench.programs[0].slots[0].sparse = true;
+         auto& content = bench.programs.edit(0).slots[0].content.emplace();
+         bench.programs.edit(0).slots[0].sparse = true;
          content.elements = 4;
          content.indices = {{ValueRule::Integers{0, 9}, "acme::lookup.acme_ids"}};
        }},
@@ -219,7 +221,7 @@ const std::vector<Plant>& plants() {
        {"acme", "1234567812345678"},
        [](Bench& bench) {
          timed(bench);
-         et_schema::RecordedProfile& profile = *bench.programs[0].profile;
+         et_schema::RecordedProfile& profile = *bench.programs.edit(0).profile;
          profile.file = "acme_host_17.json";
          profile.content_hash = 0x1234567812345678;
          profile.variables["ACME_CLUSTER"] = "acme-dc-3";
@@ -236,7 +238,7 @@ const std::vector<Plant>& plants() {
       {"step, filters and opened operators",
        {"acme", "1717"},
        [](Bench& bench) {
-         et_schema::Selection& selection = bench.programs[0].selection;
+         et_schema::Selection& selection = bench.programs.edit(0).selection;
          selection.step = "ProfilerStep#1717";
          selection.filters = {"--subgraph AcmeRanker"};
          selection.opened = {{"acme::block", 1, "why", 0}, {"aten::acme", 1, "why", 0}};
@@ -244,7 +246,7 @@ const std::vector<Plant>& plants() {
       {"hashes of a benchmark that was read",
        {"0123456789abcdef"},
        [](Bench& bench) {
-         et_schema::Selection& selection = bench.programs[0].selection;
+         et_schema::Selection& selection = bench.programs.edit(0).selection;
          selection.filters = {"--subgraph #0123456789abcdef"};
          selection.opened = {{"#0123456789abcdef", 1, "why", 0}};
        }},

@@ -46,13 +46,13 @@ Bench compile_named() {
   traces.push_back(named_trace());
   Bench bench = generate(traces, {});
   bench.groups.push_back({"acme_tp", "acme tensor parallel", "acme_fabric", {0}, 1});
-  et_schema::RecordedProfile& profile = bench.programs[0].profile.emplace();
+  et_schema::RecordedProfile& profile = bench.programs.edit(0).profile.emplace();
   profile.file = "acme_profile.json";
   profile.content_hash = 0x1234567812345678;
   profile.variables["ACME_CLUSTER"] = "acme-dc-3";
   profile.kernel_settings["acme"] = "acme";
   profile.lost.push_back({"acme_kernel_v2", "no launch", 1, 10});
-  bench.programs[0].selection.filters = {"--subgraph AcmeRanker"};
+  bench.programs.edit(0).selection.filters = {"--subgraph AcmeRanker"};
   return bench;
 }
 
@@ -78,7 +78,7 @@ TEST(Obfuscate, ANumberNearOneStaysOnItsSideOfOne) {
   for (const auto& [value, by] : {std::pair{0.9987, 0.999}, std::pair{-0.99, -0.99},
                                   std::pair{1.0042, 1.004}, std::pair{0.5123, 0.5}}) {
     using et_schema::ValueRule;
-    bench.programs[0].slots[0].value = ValueRule{ValueRule::Constant{value}};
+    bench.programs.edit(0).slots[0].value = ValueRule{ValueRule::Constant{value}};
     EXPECT_EQ(obfuscate(bench).bench.programs[0].slots[0].value->kind,
               ValueRule::Kind(ValueRule::Constant{by}))
         << value;
@@ -120,7 +120,8 @@ TEST(Obfuscate, SchemasOfHiddenOperatorsKeepTheirTypes) {
 std::vector<et_schema::Argument> hidden_arguments(const std::string& schema,
                                                   std::vector<et_schema::Argument> args) {
   Bench bench;
-  et_schema::Program& program = bench.programs.emplace_back();
+  bench.programs = {et_schema::Program()};
+  et_schema::Program& program = bench.programs.edit(0);
   program.schemas = {schema};
   et_schema::Instruction& instruction = program.instructions.emplace_back();
   instruction.name = std::string(et_schema::operator_name(schema));

@@ -67,7 +67,7 @@ std::string refusal_of_rows(Act&& act) {
 
 TEST(RecordedRows, WithoutTimesThereAreNone) {
   et_schema::Bench bench = recorded_bench({et_schema::DeviceType::kCpu, -1}, 0);
-  bench.programs[0].profile.reset();
+  bench.programs.edit(0).profile.reset();
   EXPECT_EQ(refusal_of_rows([&] { static_cast<void>(recorded_calls(bench, "b.et")); }),
             told("a benchmark without recorded times", "file: b.et",
                  "expected: times of a linked profile", "got: none",

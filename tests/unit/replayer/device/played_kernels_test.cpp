@@ -70,7 +70,7 @@ class PlayedKernels : public ::testing::Test {
   RankRun replay() {
     et_schema::Bench bench;
     bench.programs.push_back(builder_.program());
-    bench.programs[0].kernels = {kernel_};
+    bench.programs.edit(0).kernels = {kernel_};
     bench.groups.push_back({"world", "", "", {0}, 1});
     ReplayOptions options;
     options.device = "cuda";

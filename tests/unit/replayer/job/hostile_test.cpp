@@ -60,7 +60,7 @@ class Hostile {
     bench.groups = {{}};
     bench.sources = {{}};
     bench.programs = {std::move(builder_.program())};
-    for (et_schema::Storage& storage : bench.programs[0].storages) {
+    for (et_schema::Storage& storage : bench.programs.edit(0).storages) {
       storage.device = {};
     }
     return bench;

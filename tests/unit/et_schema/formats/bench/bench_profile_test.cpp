@@ -15,7 +15,7 @@ constexpr const char* kTimings = "timings/0.jsonl";
 
 Bench timed_bench() {
   Bench bench = tiny_bench();
-  Program& program = bench.programs[0];
+  Program& program = bench.programs.edit(0);
   program.profile.emplace();
   program.profile->file = "kineto.json.gz";
   program.profile->step_ns = 2000;
@@ -51,7 +51,7 @@ TEST(BenchProfile, IsReadAsItWasWritten) {
 TEST(BenchProfile, RanksThatShareAProgramKeepTheirOwnTimes) {
   Bench bench = equal_ranks_bench(2, 5);
   for (int rank = 0; rank < 2; ++rank) {
-    Program& program = bench.programs[static_cast<std::size_t>(rank)];
+    Program& program = bench.programs.edit(static_cast<std::size_t>(rank));
     program.profile.emplace();
     program.instructions[2].timing = {7, 3 + rank, 1, 90, 2, 7};
   }

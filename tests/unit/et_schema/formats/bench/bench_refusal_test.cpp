@@ -240,7 +240,7 @@ TEST(BenchRefusal, DifferencesThatDoNotFit) {
 
 TEST(BenchRefusal, WritingAProgramThatDoesNotHoldTogether) {
   Bench bench = tiny_bench();
-  bench.programs[0].slots[0].storage = 9;
+  bench.programs.edit(0).slots[0].storage = 9;
   const std::string path = "refused.et";
   EXPECT_EQ(
       testing_errors::error_of([&] { return write_bench(bench, path); }),
@@ -253,7 +253,7 @@ TEST(BenchRefusal, WritingAProgramThatDoesNotHoldTogether) {
 TEST(BenchRefusal, WritingHeapBlocksOfAnInstructionWithoutATiming) {
   for (const std::size_t index : {0U, 99U}) {
     Bench bench = tiny_bench();
-    bench.programs[0].heap_blocks[index] = {{1 << 20, 0}, {1 << 16, 64}};
+    bench.programs.edit(0).heap_blocks[index] = {{1 << 20, 0}, {1 << 16, 64}};
     EXPECT_EQ(testing_errors::error_of([&] { return write_bench(bench, "refused.et"); }),
               R"(the program of a rank does not hold together
   file:     refused.et
@@ -269,7 +269,7 @@ TEST(BenchRefusal, WritingHeapBlocksOfAnInstructionWithoutATiming) {
 
 TEST(BenchRefusal, WritingANameThatIsNotUtf8) {
   Bench bench = tiny_bench();
-  bench.programs[0].instructions[0].name = "aten::\xff";
+  bench.programs.edit(0).instructions[0].name = "aten::\xff";
   EXPECT_EQ(testing_errors::error_of([&] { return write_bench(bench, "refused.et"); }),
             told("the benchmark cannot be written", "file: refused.et/programs/0.jsonl",
                  "expected: names and texts in UTF-8", "got: other bytes",

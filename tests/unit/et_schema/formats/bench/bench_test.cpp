@@ -32,10 +32,14 @@ TEST_P(BenchRankCounts, RandomBenchesAreReadAsTheyWereWritten) {
   }
 }
 
-std::size_t programs_in(const std::string& bytes) {
+std::size_t members_in(const std::string& bytes, const char* folder) {
   const auto members = unzip(bytes, "bench.et", {});
   return static_cast<std::size_t>(std::ranges::count_if(
-      members, [](const auto& member) { return member.first.starts_with("programs/"); }));
+      members, [folder](const auto& member) { return member.first.starts_with(folder); }));
+}
+
+std::size_t programs_in(const std::string& bytes) {
+  return members_in(bytes, "programs/");
 }
 
 TEST_P(BenchRankCounts, EqualRanksShareOneProgram) {
@@ -59,6 +63,42 @@ TEST(Bench, RanksThatDifferInWhatIsTheirOwnShareOneProgram) {
   EXPECT_GT(shared, 40);
 }
 
+TEST(Bench, RanksThatShareAProgramAreWrittenAndReadOnce) {
+  Bench bench = equal_ranks_bench(4);
+  Program program = bench.programs[0];
+  program.profile.emplace();
+  bench.programs = {std::move(program)};
+  for (int rank = 1; rank < 4; ++rank) {
+    bench.programs.push_same_as(0);
+  }
+  const std::string bytes = packed(bench);
+  EXPECT_EQ(programs_in(bytes), 1U);
+  EXPECT_EQ(members_in(bytes, "timings/"), 1U);
+  const Bench read = read_bench_bytes(bytes, "bench.et");
+  EXPECT_EQ(read, bench);
+  EXPECT_EQ(&read.programs[0], &read.programs[3]);
+}
+
+TEST(Programs, AreChangedForOneRankOrForAllThatShareThem) {
+  Programs programs = {Program(), Program()};
+  programs.push_same_as(0);
+  programs.push_same_as(0);
+  const Programs before = programs;
+  programs.edit(2).schemas = {"alone"};
+  std::vector<std::size_t> sharing;
+  programs.edit_each([&](Program& program, std::size_t ranks) {
+    program.schemas.emplace_back("all");
+    sharing.push_back(ranks);
+  });
+  EXPECT_EQ(sharing, (std::vector<std::size_t>{2, 1, 1}));
+  EXPECT_EQ(&programs[0], &programs[3]);
+  EXPECT_EQ(programs[3].schemas, (std::vector<std::string>{"all"}));
+  EXPECT_EQ(programs[2].schemas, (std::vector<std::string>{"alone", "all"}));
+  for (const Program& program : before) {
+    EXPECT_TRUE(program.schemas.empty()) << "a copy has its own";
+  }
+}
+
 TEST(Bench, EightEqualRanksCostTheSizeOfOneAndALittle) {
   const std::size_t one = packed(equal_ranks_bench(1, 1500)).size();
   const std::size_t eight = packed(equal_ranks_bench(8, 1500)).size();
@@ -69,14 +109,14 @@ TEST(Bench, TheOrderOfRanksDoesNotMatterToSharing) {
   Bench bench = equal_ranks_bench(4);
   // Two ranks of another behaviour between the others.
   for (const std::size_t rank : {1U, 3U}) {
-    bench.programs[rank].instructions.front().name = "aten::mul.Tensor";
+    bench.programs.edit(rank).instructions.front().name = "aten::mul.Tensor";
   }
   std::vector<std::size_t> order = {0, 1, 2, 3};
   const std::size_t size = packed(bench).size();
   do {
     Bench permuted = bench;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      permuted.programs[i] = bench.programs[order[i]];
+      permuted.programs.edit(i) = bench.programs[order[i]];
     }
     const std::string bytes = packed(permuted);
     EXPECT_EQ(programs_in(bytes), 2U);
@@ -87,7 +127,7 @@ TEST(Bench, TheOrderOfRanksDoesNotMatterToSharing) {
 
 TEST(Bench, RanksThatMapDevicesDifferentlyDoNotShare) {
   Bench bench = equal_ranks_bench(2);
-  bench.programs[1].storages.back().device = {DeviceType::kCpu, -1};
+  bench.programs.edit(1).storages.back().device = {DeviceType::kCpu, -1};
   const std::string bytes = packed(bench);
   EXPECT_EQ(programs_in(bytes), 2U);
   EXPECT_EQ(read_bench_bytes(bytes, "bench.et"), bench);
@@ -126,7 +166,7 @@ TEST(Bench, HashedNamesTellNothingOfTheProgram) {
 
 TEST(Bench, NotANumberSurvives) {
   Bench bench = tiny_bench();
-  bench.programs[0].instructions[0].args.push_back({std::nan("")});
+  bench.programs.edit(0).instructions[0].args.push_back({std::nan("")});
   const Bench read = read_bench_bytes(packed(bench), "bench.et");
   const Argument& last = read.programs[0].instructions[0].args.back();
   EXPECT_TRUE(std::isnan(std::get<double>(last.value)));
@@ -134,10 +174,11 @@ TEST(Bench, NotANumberSurvives) {
 
 TEST(Bench, APersonCanReadTheFile) {
   Bench bench = tiny_bench();
-  Instruction& add = bench.programs[0].instructions[0];
+  Instruction& add = bench.programs.edit(0).instructions[0];
   add.args.push_back({Argument::List{{0.5}, {std::string("sum")}, {Argument::None{}}}});
-  bench.programs[0].slots[0].value = ValueRule{ValueRule::Uniform{.low = -1, .high = 1}, "a rule"};
-  bench.programs[0].slots[1].value = ValueRule{ValueRule::Lengths{{{2, 3}, {4, 0}}}};
+  bench.programs.edit(0).slots[0].value =
+      ValueRule{ValueRule::Uniform{.low = -1, .high = 1}, "a rule"};
+  bench.programs.edit(0).slots[1].value = ValueRule{ValueRule::Lengths{{{2, 3}, {4, 0}}}};
   const auto members = unzip(packed(bench), "bench.et", {});
   EXPECT_EQ(members.at("manifest.json"), R"({"format":"understudy-bench",
 "version":2,

@@ -13,15 +13,15 @@ TEST(BenchmarkHash, IsOfTheProgramsAlone) {
   Bench renamed = bench;
   renamed.tool_version = "9.9.9";
   renamed.sources.clear();
-  renamed.programs.front().losses.add(Loss::kAliases);
-  renamed.programs.front().instructions.front().timing = Timing{};
+  renamed.programs.edit(0).losses.add(Loss::kAliases);
+  renamed.programs.edit(0).instructions.front().timing = Timing{};
   EXPECT_EQ(benchmark_hash(renamed), hash);
 }
 
 TEST(BenchmarkHash, TellsBenchmarksApart) {
   const Bench bench = tiny_bench();
   Bench other = bench;
-  other.programs.front().instructions.front().name = "aten::another";
+  other.programs.edit(0).instructions.front().name = "aten::another";
   EXPECT_NE(benchmark_hash(other), benchmark_hash(bench));
   Bench longer = bench;
   longer.programs.push_back(bench.programs.front());

@@ -135,10 +135,10 @@ Bench launching_bench(int ranks) {
   launch.kind = InstructionKind::kKernel;
   launch.name = "scale";
   launch.args = {{std::string("r w - -")}, {"launch " + std::string(kKey) + " 32 1 1"}};
-  for (Program& program : bench.programs) {
+  bench.programs.edit_each([&](Program& program, std::size_t) {
     program.instructions.push_back(launch);
     attach_kernels(parsed(list_json(build_json(80) + "," + build_json(90))), program);
-  }
+  });
   return bench;
 }
 
@@ -156,7 +156,7 @@ TEST(Kernels, AreInABenchmarkOnceForAllRanks) {
 
 TEST(Kernels, OfWhichNoneIsLaunchedAreNotInIt) {
   Bench bench = launching_bench(1);
-  Program& program = bench.programs[0];
+  Program& program = bench.programs.edit(0);
   program.instructions.pop_back();
   attach_kernels(parsed(list_json(build_json(80))), program);
   EXPECT_TRUE(program.kernels.empty());
@@ -165,7 +165,7 @@ TEST(Kernels, OfWhichNoneIsLaunchedAreNotInIt) {
 TEST(Kernels, OtherCodeDoesNotMakeAnotherBenchmark) {
   Bench bench = launching_bench(1);
   const std::string hash = benchmark_hash(bench);
-  bench.programs[0].kernels.clear();
+  bench.programs.edit(0).kernels.clear();
   EXPECT_EQ(benchmark_hash(bench), hash);
 }
 
@@ -178,9 +178,9 @@ std::string library_json(const std::string& library) {
 
 TEST(Kernels, OfProcessorsAreInABenchmark) {
   Bench bench = launching_bench(2);
-  for (Program& program : bench.programs) {
+  bench.programs.edit_each([](Program& program, std::size_t) {
     attach_kernels(parsed(library_json("a/90")), program);  // any ELF file
-  }
+  });
   ASSERT_EQ(bench.programs[1].kernels.at(0).libraries.size(), 1U);
   EXPECT_EQ(read_bench_bytes(packed(bench), "bench.et"), bench);
 }

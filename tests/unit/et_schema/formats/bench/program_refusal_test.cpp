@@ -207,7 +207,7 @@ TEST(ProgramRefusal, RulesThatCannotBeMet) {
 
 TEST(ProgramRefusal, AParameterOfAnotherKindOfRuleIsPassedOver) {
   Bench bench = tiny_bench();
-  bench.programs[0].slots[0].value = ValueRule{ValueRule::Mask{.count = 3}, "aten::where"};
+  bench.programs.edit(0).slots[0].value = ValueRule{ValueRule::Mask{.count = 3}, "aten::where"};
   const std::string bytes = packed_with(bench, kProgram, [](std::string text) {
     const std::string own = "\"high\":3";
     const std::size_t at = text.find(own);

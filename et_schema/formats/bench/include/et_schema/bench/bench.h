@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "et_schema/model/program.h"
+#include "et_schema/model/programs.h"
 #include "et_schema/model/trace.h"
 #include "et_schema/pytorch_et/trace_files.h"
 
@@ -84,7 +85,7 @@ struct Bench {
   std::string tool_version;
   std::vector<Source> sources;       ///< one a rank
   std::vector<ProcessGroup> groups;  ///< GroupId → group; group 0 is the world, named "world"
-  std::vector<Program> programs;     ///< one a rank; equal ones are stored once
+  Programs programs;                 ///< one a rank
   std::optional<PartialJob> partial = {};         ///< absent: all ranks of the job are there
   std::optional<ScaledJob> scaled = {};           ///< present: of another number of ranks
   std::vector<std::vector<Origin>> origins = {};  ///< by program, of composed ones; else none
@@ -100,7 +101,7 @@ struct Bench {
 
 /// The files of rows among those that users gave which name an operator of these programs, as
 /// Bench::op_maps has them.
-[[nodiscard]] std::vector<std::string> named_op_maps(const std::vector<Program>& programs);
+[[nodiscard]] std::vector<std::string> named_op_maps(const Programs& programs);
 
 /// Lets operator_map() have the rows that the benchmark holds; `file` is its name in errors. Throws
 /// Error (bad input) as OperatorMap::add_rows() does.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "et_schema/model/compiled_kernel.h"
-#include "et_schema/model/program.h"
+#include "et_schema/model/programs.h"
 #include "et_schema/support/zip.h"
 
 namespace understudy::et_schema {
@@ -26,7 +26,7 @@ using CodeOf = std::function<const std::string*(const std::string& name)>;
 
 /// kernels.json and its machine code, each once, named by the hash of their bytes. None without
 /// kernels.
-[[nodiscard]] std::vector<ZipMember> kernel_members(const std::vector<Program>& programs);
+[[nodiscard]] std::vector<ZipMember> kernel_members(const Programs& programs);
 
 /// Gives a program those of `kernels`, which are sorted by key, that its instructions launch.
 void attach_kernels(const std::vector<CompiledKernel>& kernels, Program& program);

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "et_schema/model/program.h"
+
+namespace understudy::et_schema {
+
+/// The programs of a job, by rank. Ranks that do the same share one, so that a job of a thousand
+/// ranks takes the memory of those that differ. What is changed is changed for one rank alone, or
+/// for all that share it.
+class Programs {
+ public:
+  /// Over ranks.
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Program;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Program*;
+    using reference = const Program&;
+    Iterator() = default;
+    explicit Iterator(const std::shared_ptr<Program>* at) : at_(at) {}
+    reference operator*() const { return **at_; }
+    pointer operator->() const { return at_->get(); }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    const std::shared_ptr<Program>* at_ = nullptr;
+  };
+
+  Programs() = default;
+  Programs(std::initializer_list<Program> programs) : Programs(std::vector(programs)) {}
+  Programs(std::vector<Program> programs) {
+    for (Program& program : programs) {
+      push_back(std::move(program));
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return ranks_.size(); }
+  [[nodiscard]] bool empty() const { return ranks_.empty(); }
+  [[nodiscard]] const Program& operator[](std::size_t rank) const { return *ranks_[rank]; }
+  [[nodiscard]] const Program& front() const { return *ranks_.front(); }
+  [[nodiscard]] const Program& back() const { return *ranks_.back(); }
+  [[nodiscard]] Iterator begin() const { return Iterator(ranks_.data()); }
+  [[nodiscard]] Iterator end() const { return Iterator(ranks_.data() + ranks_.size()); }
+
+  void push_back(Program program) {
+    ranks_.push_back(std::make_shared<Program>(std::move(program)));
+  }
+  /// The next rank shares the program of an earlier one.
+  void push_same_as(std::size_t rank) { ranks_.push_back(ranks_[rank]); }
+
+  /// The program of one rank, to be changed for it alone.
+  [[nodiscard]] Program& edit(std::size_t rank) {
+    std::shared_ptr<Program>& program = ranks_[rank];
+    if (program.use_count() > 1) {
+      program = std::make_shared<Program>(*program);
+    }
+    return *program;
+  }
+  /// Calls `change(program, ranks)` with each program once, to be changed for all the ranks that
+  /// share it, and how many these are.
+  void edit_each(const auto& change) {
+    std::map<const Program*, std::shared_ptr<Program>> changed;
+    for (std::shared_ptr<Program>& program : ranks_) {
+      const auto [now, is_new] = changed.try_emplace(program.get(), program);
+      if (is_new) {
+        const auto ranks = std::ranges::count(ranks_, program);
+        if (program.use_count() - 1 > ranks) {  // so does a copy of this object
+          now->second = std::make_shared<Program>(*program);
+        }
+        change(*now->second, static_cast<std::size_t>(ranks));
+      }
+      program = now->second;
+    }
+  }
+
+  bool operator==(const Programs& other) const {
+    return std::equal(ranks_.begin(), ranks_.end(), other.ranks_.begin(), other.ranks_.end(),
+                      [](const auto& a, const auto& b) { return a == b || *a == *b; });
+  }
+
+ private:
+  std::vector<std::shared_ptr<Program>> ranks_;
+};
+
+}  // namespace understudy::et_schema
