@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "backends/backend.h"
 #include "backends/check_call.h"
@@ -42,7 +43,9 @@ DeviceMoves host_moves(std::vector<std::byte>& staging) {
 
 struct TimedWork : Work {
   explicit TimedWork(std::chrono::steady_clock::time_point end) : ends(end) {}
+  explicit TimedWork(DeviceMoves::Join joined) : join(std::move(joined)) {}
   std::chrono::steady_clock::time_point ends;
+  DeviceMoves::Join join;  ///< of a call in a queue of the device
 };
 
 /// Sleeping ends late by about this much.
@@ -87,6 +90,11 @@ class SingleBackend : public Backend {
 
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
     const Clock::time_point issued = Clock::now();
+    if (call.lasts.count() > 0 && call.memory == et_schema::DeviceType::kCuda &&
+        on_device_->beside != nullptr) {
+      return std::make_unique<TimedWork>(
+          on_device_->beside(call.group, call.lasts, [&] { move_checked(call); }));
+    }
     move_checked(call);
     if (call.lasts.count() == 0) {
       return std::make_unique<TimedWork>(Clock::time_point());
@@ -98,7 +106,11 @@ class SingleBackend : public Backend {
 
   Ended wait(std::unique_ptr<Work> work) override {
     UNDERSTUDY_ASSERT(work != nullptr);
-    const Clock::time_point ends = static_cast<TimedWork&>(*work).ends;
+    const auto& timed = static_cast<const TimedWork&>(*work);
+    const Clock::time_point ends = timed.ends;
+    if (timed.join != nullptr) {
+      timed.join();
+    }
     if (ends == Clock::time_point()) {
       return std::nullopt;
     }

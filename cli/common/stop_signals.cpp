@@ -1,10 +1,15 @@
 #include "common/stop_signals.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <charconv>
 #include <csignal>
-#include <cstring>
+#include <string_view>
+#include <utility>
 
 namespace understudy::cli {
 namespace {
@@ -15,67 +20,159 @@ std::atomic<const char*> spoken = nullptr;
 std::atomic<const char*> announced = nullptr;  // the program's name
 std::atomic<const char*> place = "starting";
 std::atomic<void (*)()> place_closer = nullptr;
+std::vector<std::int64_t> known_ranks;  // nobody listens while it changes
 static_assert(std::atomic<int>::is_always_lock_free &&
               std::atomic<const char*>::is_always_lock_free);
 
-/// Sets what a signal does, unless it is ignored.
-void set_action(int number, void (*handler)(int)) {
+using Handler = void (*)(int, siginfo_t*, void*);
+
+/// Sets what a signal does, unless it is ignored; null: as by default.
+void set_action(int number, Handler handler) {
   struct sigaction old {};
   sigaction(number, nullptr, &old);
   if (old.sa_handler == SIG_IGN) {
     return;
   }
   struct sigaction action {};
-  action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
+  if (handler == nullptr) {
+    action.sa_handler = SIG_DFL;
+  } else {
+    action.sa_flags |= SA_SIGINFO;
+    action.sa_sigaction = handler;
+  }
   sigaction(number, &action, nullptr);
 }
 
-void say(const char* words) {
-  // If nobody reads it, that is no reason to do anything else.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, words, std::strlen(words));
-}
-
-/// "SIGTERM found it in iterations, allreduce, node 30".
-void say_place(int number) {
-  say(number == SIGINT ? "SIGINT" : "SIGTERM");
-  say(" found it in ");
-  say(place);
-  if (void (*const closer)() = place_closer; closer != nullptr) {
-    closer();
-  }
-}
-
-extern "C" void end_by_signal(int number) {
-  say("\n");
-  say(announced);
-  say(": ended by a signal: ");
-  say_place(number);
-  say("\n");
-  set_action(number, SIG_DFL);
-  raise(number);
-}
-
-void set_actions(void (*handler)(int)) {
+void set_actions(Handler handler) {
   for (const int number : kSignals) {
     set_action(number, handler);
   }
 }
 
-extern "C" void note_signal(int number) {
+// What follows makes only such calls as a signal handler may.
+
+void say(std::string_view words) {
+  // If nobody reads it, that is no reason to do anything else.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, words.data(), words.size());
+}
+
+/// A number as text.
+class NumberText {
+ public:
+  explicit NumberText(std::int64_t number) {
+    const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr;
+    length_ = static_cast<std::size_t>(end - digits_.data());
+  }
+  [[nodiscard]] std::string_view text() const { return {digits_.data(), length_}; }
+
+ private:
+  std::array<char, 20> digits_{};  // enough for 2^63
+  std::size_t length_ = 0;
+};
+
+/// The beginning of a process's file `name` ("/comm") in /proc.
+class ProcessFile {
+ public:
+  ProcessFile(std::int64_t pid, std::string_view name) {
+    std::array<char, 48> path{};
+    char* end = path.data();
+    for (const std::string_view part : {std::string_view("/proc/"), NumberText(pid).text(), name}) {
+      end = std::copy(part.begin(), part.end(), end);
+    }
+    const int before = errno;
+    const int file = open(path.data(), O_RDONLY | O_CLOEXEC);
+    if (file >= 0) {
+      length_ = std::max<ssize_t>(read(file, bytes_.data(), bytes_.size()), 0);
+      close(file);
+    }
+    errno = before;
+  }
+  /// Empty: there is no such process.
+  [[nodiscard]] std::string_view text() const {
+    return {bytes_.data(), static_cast<std::size_t>(length_)};
+  }
+
+ private:
+  std::array<char, 64> bytes_{};
+  ssize_t length_ = 0;
+};
+
+/// Whether there is no such process any more.
+bool has_ended(std::int64_t pid) {
+  const ProcessFile file(pid, "/stat");
+  const std::size_t name_end = file.text().rfind(')');
+  return file.text().empty() ||
+         (name_end + 2 < file.text().size() && file.text()[name_end + 2] == 'Z');
+}
+
+/// "replay: rank 1, rank 2 have ended, and with them the measurement", of ranks on this host; false
+/// and not a word if none has.
+bool say_ended_ranks() {
+  int ended = 0;
+  for (std::size_t rank = 0; rank < known_ranks.size(); ++rank) {
+    if (known_ranks[rank] != 0 && has_ended(known_ranks[rank])) {
+      say(++ended == 1 ? "\nreplay: rank " : ", rank ");
+      say(NumberText(static_cast<std::int64_t>(rank)).text());
+    }
+  }
+  if (ended > 0) {
+    say(ended == 1 ? " has ended, and with it the measurement"
+                   : " have ended, and with them the measurement");
+  }
+  return ended > 0;
+}
+
+/// "SIGTERM from mpirun found it in iterations, allreduce, node 30".
+void say_place(int number, const siginfo_t& info) {
+  say(number == SIGINT ? "SIGINT" : "SIGTERM");
+  if (info.si_code <= 0 && info.si_pid != 0) {  // a process has sent it
+    const ProcessFile file(info.si_pid, "/comm");
+    const std::string_view name = file.text().substr(0, file.text().find('\n'));
+    say(name.empty() ? "" : " from ");
+    say(name);
+  }
+  say(" found it in ");
+  say(std::string_view(place.load()));
+  if (void (*const closer)() = place_closer; closer != nullptr) {
+    closer();
+  }
+}
+
+void end_by_default(int number) {
+  set_action(number, nullptr);
+  raise(number);
+}
+
+extern "C" void end_by_signal(int number, siginfo_t* info, void* /*context*/) {
+  say("\n");
+  say(announced.load());
+  say(": ended by a signal: ");
+  say_place(number, *info);
+  say("\n");
+  end_by_default(number);
+}
+
+extern "C" void note_signal(int number, siginfo_t* info, void* /*context*/) {
   noted = number;
-  set_actions(announced != nullptr ? end_by_signal : SIG_DFL);
+  set_actions(announced != nullptr ? end_by_signal : nullptr);
   const char* const words = spoken;
   if (words == nullptr) {
     return;
   }
-  say(words);
-  if (announced != nullptr) {
+  const bool is_over = say_ended_ranks();
+  if (!is_over) {
+    say(words);
+  }
+  if (announced != nullptr || !known_ranks.empty()) {
     say(" (");
-    say_place(number);
+    say_place(number, *info);
     say(")");
   }
   say("\n");
+  if (is_over) {
+    end_by_default(number);
+  }
 }
 
 }  // namespace
@@ -83,7 +180,7 @@ extern "C" void note_signal(int number) {
 StopSignals::~StopSignals() {
   if (is_set_) {
     announced = nullptr;
-    set_actions(SIG_DFL);
+    set_actions(nullptr);
   }
 }
 
@@ -91,6 +188,10 @@ void StopSignals::announce(const char* program) {
   is_set_ = true;
   announced = program;
   set_actions(end_by_signal);
+}
+
+void StopSignals::know(std::vector<std::int64_t> processes) {
+  known_ranks = std::move(processes);
 }
 
 void StopSignals::at(const char* where, void (*closer)()) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <vector>
 
 namespace understudy::cli {
 
@@ -17,12 +19,16 @@ class StopSignals {
   /// From here on a signal that ends the process says so on standard error, in one line, and where
   /// it found it: see at(). Without it the process ends without a word.
   void announce(const char* program);
+  /// The processes of the job's ranks on this host, by rank; 0: not known. If one of them has ended
+  /// when a signal comes, the launcher ends the others for that: it is said instead, and the
+  /// process ends. Call before listen().
+  static void know(std::vector<std::int64_t> processes);
   /// Where the program is from here on: "matching". `closer`, if any, writes more, with only such
   /// calls as a signal handler may make.
   static void at(const char* place, void (*closer)() = nullptr);
   /// Notes signals from here on; before, they end the process. The first one says `words` on
-  /// standard error, which live as long as the program, and where it found an announced one; null:
-  /// nothing.
+  /// standard error, which live as long as the program, and of an announced one, or one among
+  /// ranks, who sent it and where it found it; null: nothing.
   void listen(const char* words);
   /// 0 as long as none has come.
   [[nodiscard]] static const std::atomic<int>& signal();

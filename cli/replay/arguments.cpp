@@ -1,5 +1,8 @@
 #include "replay/arguments.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -280,6 +283,22 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   arguments.options.checksums = !arguments.checksums_path.empty();
   arguments.options.operator_times = !arguments.operator_times_path.empty();
   return arguments;
+}
+
+std::map<std::string, std::string> settings_of(const ReplayArguments& arguments) {
+  std::map<std::string, std::string> settings = replayer::settings_of(arguments.options);
+  if (arguments.rank) {
+    settings["rank"] = std::to_string(*arguments.rank);
+  }
+  if (!arguments.sweep_names.empty()) {
+    settings["sweep"] = fmt::format("{} {}:{}:{}", fmt::join(arguments.sweep_names, ","),
+                                    arguments.sweep.least_bytes, arguments.sweep.most_bytes,
+                                    arguments.sweep.factor);
+  }
+  if (!arguments.op_maps.empty()) {
+    settings["op_map"] = fmt::format("{}", fmt::join(arguments.op_maps, ","));
+  }
+  return settings;
 }
 
 }  // namespace understudy::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct ReplayArguments {
   calibrator::SweepOptions sweep;        ///< without kinds: a benchmark is replayed
   std::vector<std::string> sweep_names;  ///< of the kinds, as they were given
 };
+
+/// By name, as the report has them.
+[[nodiscard]] std::map<std::string, std::string> settings_of(const ReplayArguments& arguments);
 
 /// Throws what parse_arguments() throws.
 [[nodiscard]] ReplayArguments read_replay_arguments(int argc, char** argv);

@@ -2,30 +2,22 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "backends/launcher.h"
-#include "common/output.h"
 #include "common/output_path.h"
 #include "common/run_main.h"
 #include "compile/compile.h"
-#include "et_schema/operator_times/operator_times.h"
-#include "et_schema/report/report_json.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
 #include "matching/matching.h"
-#include "pages/report/report_page.h"
 #include "replay/simulated_comms.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
-#include "replayer/run/crash.h"
 #include "replayer/substitutes/mapped.h"
 
 namespace understudy::cli {
@@ -33,22 +25,6 @@ namespace {
 
 using et_schema::Error;
 using et_schema::Report;
-
-std::map<std::string, std::string> settings_of(const ReplayArguments& arguments) {
-  std::map<std::string, std::string> settings = replayer::settings_of(arguments.options);
-  if (arguments.rank) {
-    settings["rank"] = std::to_string(*arguments.rank);
-  }
-  if (!arguments.sweep_names.empty()) {
-    settings["sweep"] = fmt::format("{} {}:{}:{}", fmt::join(arguments.sweep_names, ","),
-                                    arguments.sweep.least_bytes, arguments.sweep.most_bytes,
-                                    arguments.sweep.factor);
-  }
-  if (!arguments.op_maps.empty()) {
-    settings["op_map"] = fmt::format("{}", fmt::join(arguments.op_maps, ","));
-  }
-  return settings;
-}
 
 /// Wipes the line of progress however a scope is left, so that an error can follow.
 class WipeAtEnd {
@@ -121,14 +97,17 @@ void ReplayJob::end_others(int status) {
 void ReplayJob::join_launcher() {
   const std::optional<backends::Launch> launch = backends::launched();
   if (launch && launch->world_size != 1) {
-    // Open MPI (4, and 5) would read large messages out of the other rank's memory, which the
-    // sandbox denies: it then complains of each of them and copies them through shared memory.
-    setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
-    setenv("OMPI_MCA_smsc", "^cma", /*overwrite=*/0);
+    if (arguments_.options.sandbox != replayer::Sandbox::kOff) {
+      // Open MPI (4, and 5) would read large messages out of the other rank's memory, which the
+      // sandbox denies: it then complains of each of them and copies them through shared memory.
+      setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
+      setenv("OMPI_MCA_smsc", "^cma", /*overwrite=*/0);
+    }
     backends::BackendOptions options;
     options.stuck = stuck_;
     options.time_limit_s = arguments_.options.timeout_s.value_or(options.time_limit_s);
     backend_ = backends::join_job(options);
+    StopSignals::know(backend_->processes_here());
   }
 }
 
@@ -341,121 +320,6 @@ void ReplayJob::match_ranks() {
     }
   });
   arguments_.options.comm_order = matching::parse_order(backend_->scatter_text(orders));
-}
-
-replayer::RankRun ReplayJob::measure() {
-  replayer::ReplayOptions options = arguments_.options;
-  for (const NamedOutput& output : outputs()) {
-    options.outputs.push_back(output.path);
-  }
-  if (!arguments_.trace_path.empty()) {
-    options.trace = std::filesystem::temp_directory_path() /
-                    fmt::format("understudy-{}-{}.json", getpid(), bench_rank());
-    options.outputs.push_back(options.trace);
-  }
-  options.monitor.stop_signal = &StopSignals::signal();
-  options.monitor.progress = [this](const replayer::PhaseProgress& at) {
-    StopSignals::at(replayer::to_string(at.phase), replayer::say_running_step);
-    if (at.phase == replayer::Phase::kIterations) {
-      signals_.listen(is_first() ? kEndingWords : nullptr);  // before, there is nothing to be kept
-    }
-    progress_.show({replayer::to_string(at.phase), at.done, at.total, at.left_s});
-  };
-  replayer::RankRun run = replayer::replay_rank(bench_, bench_rank(), *backend_, options);
-  progress_.clear();
-  StopSignals::at("merging the ranks' reports");
-  return run;
-}
-
-/// The report of the whole job, on every rank.
-Report ReplayJob::merged(const replayer::RankRun& run) {
-  std::vector<et_schema::RankReport> ranks;
-  for (const std::string& text : backend_->all_gather_text(et_schema::to_json(run.report))) {
-    ranks.push_back(et_schema::parse_rank_report(text, "a rank's report"));
-  }
-  et_schema::Environment environment = replayer::describe_environment(run);
-  environment.benchmark = std::filesystem::path(arguments_.input).filename().string();
-  environment.benchmark_hash = benchmark_hash();
-  environment.backend = backend_->name();
-  environment.hosts = backend_->all_gather_text(backend_->host());
-  environment.settings = settings_of(arguments_);
-  environment.settings.insert(run.settings.begin(), run.settings.end());
-  if (!arguments_.comm_times.empty()) {
-    environment.backend = et_schema::kSimulatedComms;
-    environment.settings["comms"] = fmt::format(
-        "simulated for {} ranks, {}{}", bench_.recorded_world_size(),
-        std::filesystem::path(arguments_.comm_times).filename().string(), guessed_comms_);
-  }
-  if (!backend_->version().empty()) {
-    environment.versions[backend_->name()] = backend_->version();
-  }
-  for (std::size_t i = 0; i < libraries_.size(); ++i) {
-    environment.versions[std::filesystem::path(arguments_.op_libraries[i]).filename().string()] =
-        libraries_[i];
-  }
-  const auto& program = bench_.programs[static_cast<std::size_t>(bench_rank())];
-  std::vector<std::string> filters = program.selection.filters;
-  filters.insert(filters.end(), arguments_.filters.begin(), arguments_.filters.end());
-  return et_schema::merge(std::move(ranks), filters, std::move(environment));
-}
-
-std::string ReplayJob::printed(const Report& report) const {
-  const bool is_silent =
-      arguments_.quiet && !arguments_.report_path.empty() && arguments_.format == Format::kText;
-  return is_silent ? "" : pages::written(report, arguments_.format);
-}
-
-void ReplayJob::print(const Report& report) const {
-  print_output(printed(report));
-  if (!arguments_.report_path.empty()) {
-    et_schema::write_file_atomically(arguments_.report_path, et_schema::to_json(report));
-  }
-}
-
-/// What single ranks have beside the report, by the first of them.
-void ReplayJob::write_rank_files(const replayer::RankRun& run, const Report& report) {
-  if (!arguments_.operator_times_path.empty()) {
-    const et_schema::OperatorTimes times{report.environment.tool_version,
-                                         report.environment.benchmark,
-                                         report.environment.benchmark_hash,
-                                         report.environment.device,
-                                         report.environment.threads,
-                                         report.world_size,
-                                         run.instruction_times};
-    const auto all = backend_->all_gather_text(et_schema::to_json_lines(times));
-    if (is_first()) {
-      write_operator_times(arguments_.operator_times_path, times, all);
-    }
-  }
-  if (!arguments_.checksums_path.empty()) {
-    const auto all = backend_->all_gather_text(run.checksums);
-    if (is_first()) {
-      write_checksums(arguments_.checksums_path, all);
-    }
-  }
-  if (!run.trace.empty()) {
-    const auto all = backend_->all_gather_text(run.trace);
-    if (is_first()) {
-      write_traces(arguments_.trace_path, all);
-    }
-  }
-}
-
-void ReplayJob::check_coverage(const Report& report) const {
-  const std::optional<double> count = report.total.coverage.count;
-  if (!arguments_.min_coverage || (count && *count >= *arguments_.min_coverage)) {
-    return;
-  }
-  throw et_schema::run_failed(
-      "less of the trace is replayed than asked for",
-      {.file = arguments_.input,
-       .field = "--min-coverage",
-       .expected = fmt::format("at least {}", *arguments_.min_coverage),
-       .got = count ? fmt::format("{:.6f} ({} of {} operators)", *count,
-                                  report.total.coverage.replayed, report.total.coverage.selected)
-                    : "no operators",
-       .hint = "The report lists what is stubbed or dropped, and why; --op-library loads custom "
-               "operators."});
 }
 
 }  // namespace understudy::cli

@@ -82,7 +82,7 @@ std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int ran
 
 void check_simulated_comms(const ReplayArguments& arguments, int processes) {
   const auto refuse_setting = [](const char* expected, std::string got) {
-    throw et_schema::usage_error("communication is simulated for one rank alone, on a CPU",
+    throw et_schema::usage_error("communication is simulated for one rank alone",
                                  {.field = "--comms",
                                   .expected = expected,
                                   .got = std::move(got),
@@ -93,9 +93,6 @@ void check_simulated_comms(const ReplayArguments& arguments, int processes) {
   }
   if (processes > 1) {
     refuse_setting("one process and --rank K", fmt::format("{} processes", processes));
-  }
-  if (arguments.options.device != "cpu") {
-    refuse_setting("--device cpu", arguments.options.device);
   }
   if (arguments.options.only != replayer::Only::kAll) {
     refuse_setting("communication beside operators", "--only");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,7 +16,7 @@
 namespace understudy::backends {
 
 /// Version of this interface: a module of another version is refused when it is loaded.
-inline constexpr int kBackendVersion = 7;
+inline constexpr int kBackendVersion = 8;
 
 /// A job with the communicator of its ranks, as a module makes it. Destroying it ends this rank's
 /// part of the job, and waits for the other ranks to do the same unless a call has failed or an
@@ -24,6 +25,8 @@ class Backend : public Job, public Communicator {
  public:
   [[nodiscard]] virtual std::string name() const = 0;     ///< "single", "mpi"
   [[nodiscard]] virtual std::string version() const = 0;  ///< the library's own version text
+  /// The processes of the ranks on this host, this one's too, by rank; 0 for those elsewhere.
+  [[nodiscard]] virtual std::vector<std::int64_t> processes_here() const { return {}; }
   /// Of rank 0's texts, one a rank, this rank's; what other ranks give is not read. A job of one
   /// rank keeps its own.
   [[nodiscard]] virtual std::string scatter_text(const std::vector<std::string>& texts) {
@@ -36,6 +39,13 @@ struct DeviceMoves {
   std::function<void(void* to, const void* from, std::size_t bytes)> copy;
   std::function<void(void* to, std::size_t bytes)> fill_zeros;
   void* staging = nullptr;  ///< kStagingBytes of the device
+  /// Of a device with queues: issues `moves` to a queue of the group's, behind what the current one
+  /// holds, where they end `lasts` after their begin. What it returns makes the queue that is
+  /// current by then wait for that. Absent: the host waits.
+  using Join = std::function<void()>;
+  std::function<Join(GroupId group, std::chrono::nanoseconds lasts,
+                     const std::function<void()>& moves)>
+      beside = nullptr;
 };
 inline constexpr std::int64_t kStagingBytes = std::int64_t{1} << 20U;
 
@@ -58,8 +68,8 @@ using MakeBackendFn = Backend* (*)(const BackendOptions&);
 inline constexpr const char* kBackendVersionSymbol = "understudy_backend_version";
 inline constexpr const char* kMakeBackendSymbol = "understudy_make_backend";
 
-/// The backend that needs nothing: one rank, in this process, everything complete at once, or, in
-/// the host's memory, when Call::lasts has passed. It takes any group; in it this process is the
+/// The backend that needs nothing: one rank, in this process, everything complete at once, or when
+/// Call::lasts has passed. It takes any group; in it this process is the
 /// group's first rank, or `options.rank` where the group has that world rank. Calls of a group of
 /// one are exact. Of a larger group (one rank of a larger benchmark, alone) it moves the bytes of
 /// this rank's part through local memory, and outputs get values of this rank's own input, so that

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -67,12 +68,24 @@ ProcessId own_process() {
   return process_here(getpid());
 }
 
+bool Processes::is_here(const ProcessId& rank) const {
+  return own_.host.front() != '\0' && rank.host == own_.host;
+}
+
+std::vector<std::int64_t> Processes::pids_here() const {
+  std::vector<std::int64_t> pids;
+  std::ranges::transform(ranks_, std::back_inserter(pids), [this](const ProcessId& rank) {
+    return is_here(rank) ? rank.pid : std::int64_t{0};
+  });
+  return pids;
+}
+
 Processes::State Processes::state(int world_rank) const {
   if (ranks_.empty()) {
     return State::kUnknown;
   }
   const ProcessId& rank = ranks_.at(static_cast<std::size_t>(world_rank));
-  if (own_.host.front() == '\0' || rank.host != own_.host) {
+  if (!is_here(rank)) {
     return State::kUnknown;
   }
   const std::optional<Stat> stat = stat_of(rank.pid);

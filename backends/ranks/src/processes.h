@@ -37,8 +37,12 @@ class Processes {
   explicit Processes(std::vector<ProcessId> ranks)
       : own_(own_process()), ranks_(std::move(ranks)) {}
   [[nodiscard]] State state(int world_rank) const;
+  /// By world rank; 0 for those on another host.
+  [[nodiscard]] std::vector<std::int64_t> pids_here() const;
 
  private:
+  [[nodiscard]] bool is_here(const ProcessId& rank) const;
+
   ProcessId own_;
   std::vector<ProcessId> ranks_;
 };

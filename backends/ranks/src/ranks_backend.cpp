@@ -66,7 +66,9 @@ RanksBackend::RanksBackend(std::unique_ptr<Wire> wire, const BackendOptions& opt
     wire_->leave_unfinished();
     throw;
   }
-  engine_->watch_processes(Processes(std::move(processes)));
+  Processes known(std::move(processes));
+  pids_here_ = known.pids_here();
+  engine_->watch_processes(std::move(known));
 }
 
 RanksBackend::~RanksBackend() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -28,6 +29,7 @@ class RanksBackend : public Backend {
   Ended wait(std::unique_ptr<Work> work) override;
   void run(const Call& call) override;
   [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override;
+  [[nodiscard]] std::vector<std::int64_t> processes_here() const override { return pids_here_; }
   [[nodiscard]] std::string scatter_text(const std::vector<std::string>& texts) override;
   void barrier() override;
   void set_time_limit(double seconds) override { engine_->set_time_limit(seconds); }
@@ -50,6 +52,7 @@ class RanksBackend : public Backend {
 
   std::unique_ptr<Wire> wire_;
   int exceptions_at_start_ = 0;
+  std::vector<std::int64_t> pids_here_;  ///< by rank
   std::deque<std::unique_ptr<Group>> groups_;
   /// The group for texts and barriers of the job itself, which no program has.
   std::unique_ptr<Group> set_up_;

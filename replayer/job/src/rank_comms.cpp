@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <utility>
 
 #include "et_schema/support/error.h"
 #include "replayer/device/device.h"
+#include "replayer/device/span_lanes.h"
 #include "replayer/job/rank_gpus.h"
 
 namespace understudy::replayer {
@@ -34,6 +37,21 @@ bool wants_nccl(const et_schema::Bench& bench, backends::Backend& backend,
     return is_asked;
   }
   return is_asked || (!options.comms && !is_shared);
+}
+
+/// Lanes on which communication takes its time, one a group.
+decltype(backends::DeviceMoves::beside) timed_lanes(c10::Device device) {
+  if (StreamSpan::make(device) == nullptr) {
+    throw et_schema::usage_error("communication cannot be simulated on this GPU",
+                                 {.field = "--comms",
+                                  .expected = "a driver that compiles kernels for it",
+                                  .got = "none",
+                                  .hint = "use a newer driver, or --device cpu"});
+  }
+  return
+      [lanes = std::make_shared<SpanLanes>(device)](
+          backends::GroupId group, std::chrono::nanoseconds lasts,
+          const std::function<void()>& moves) { return lanes->run(group, lasts.count(), moves); };
 }
 
 }  // namespace
@@ -92,6 +110,9 @@ void RankComms::use_local(const et_schema::Bench& bench, int rank, const ReplayO
         [device](void* to, std::size_t bytes) { fill_zeros_on_device(device, to, bytes); },
         staging_.mutable_data()};
     path_ = "local";
+    if (!options.comm_times_ns.empty()) {
+      own.device_moves->beside = timed_lanes(device);
+    }
   }
   local_ = backends::make_single_backend(own);
   used_ = local_.get();

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@
 #include "replayer/bind/externals.h"
 #include "replayer/device/device.h"
 #include "replayer/device/device_timing.h"
+#include "replayer/device/span_lanes.h"
 #include "replayer/device/stream_span.h"
 #include "replayer/job/rank_gpus.h"
 #include "replayer/job/replay.h"
@@ -265,6 +267,52 @@ TEST(PlayedGpu, ASpanLastsAsLongAsItIsAskedToAtLeast) {
   EXPECT_NEAR(time_ms(1'000'000, 0), 1 + kLatencyMs + played_cuda::kKernelMs, 1e-4);
   EXPECT_NEAR(time_ms(1'000'000, 10), 1 + kLatencyMs + played_cuda::kKernelMs, 1e-4);
   EXPECT_NEAR(time_ms(0, 10), kLatencyMs + 12 * played_cuda::kKernelMs, 1e-4);
+}
+
+TEST(PlayedGpu, SpansOfLanesRunBesideTheCurrentStream) {
+  const at::Tensor tensor = at::empty({1000}, on_gpu());
+  SpanLanes lanes(gpu());
+  const auto empty = [] {};
+  lanes.run(0, 0, empty)();  // makes the lanes
+  lanes.run(1, 0, empty)();
+  synchronize(gpu());
+  const played_cuda::StoppedClock stopped;
+  const auto time_ms = [&](const std::function<void()>& work) {
+    DeviceTimer timer(gpu(), 1);
+    timer.begin(0);
+    work();
+    timer.end(0);
+    return timer.collect()[0].value_or(0);
+  };
+  constexpr double kSlackMs = 0.02;
+  const auto kernels = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      static_cast<void>(at::relu(tensor));
+    }
+  };
+  // A call of 1 ms beside 1.2 ms of kernels.
+  EXPECT_NEAR(time_ms([&] {
+                const auto join = lanes.run(0, 1'000'000, empty);
+                kernels(400);
+                join();
+              }),
+              400 * played_cuda::kKernelMs, kSlackMs);
+  EXPECT_NEAR(time_ms([&] {
+                kernels(100);
+                lanes.run(0, 1'000'000, empty)();
+                kernels(100);
+              }),
+              1 + 200 * played_cuda::kKernelMs, kSlackMs);
+  // Those of a lane follow each other, those of two do not.
+  for (const std::uint32_t other : {0U, 1U}) {
+    EXPECT_NEAR(time_ms([&] {
+                  const auto first = lanes.run(0, 1'000'000, empty);
+                  const auto second = lanes.run(other, 500'000, empty);
+                  first();
+                  second();
+                }),
+                other == 0 ? 1.5 : 1, kSlackMs);
+  }
 }
 
 #ifdef UNDERSTUDY_PTXAS
