@@ -73,13 +73,13 @@ std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>
       calls[*event.parent].children.push_back(calls.size() - 1);
     }
   }
-  const et_schema::Launches launches = launches_of(profile);
+  const et_schema::Launches launches(profile);
   for (const KinetoEvent& event : profile.events) {
-    const auto launch = launches.find(is_device_work(event) ? event.correlation : 0);
-    if (launch == launches.end() || launch->first == 0) {
+    const KinetoEvent* launch = is_device_work(event) ? launches.of(event) : nullptr;
+    if (launch == nullptr) {
       continue;
     }
-    if (const auto around = innermost_around(nested, *launch->second)) {
+    if (const auto around = innermost_around(nested, *launch)) {
       calls[*around].device_ns += std::max<std::int64_t>(event.dur_ns, 0);
     }
   }

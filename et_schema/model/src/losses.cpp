@@ -42,6 +42,10 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"external_tensors",
      "Tensors of a profile that none of its operators can have made; they exist before the "
      "step."},
+    {"unpaired_events",
+     "Begins (B) and ends (E) of a profile's events without the other one on their thread; they "
+     "are "
+     "not read."},
     {"damaged_times",
      "Events of a profile that end before they begin, taken to take no time, or overlap others of "
      "their thread, taken to follow them."},
@@ -99,6 +103,9 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "them."},
     {"unlinked_device_events",
      "Device events that no operator can be told to have launched; bench.et lists them by name."},
+    {"linked_by_external_id",
+     "Device events whose launch the profile lacks, given to the operator that \"External id\" "
+     "names."},
     {"unlinked_fault_counts",
      "Profiles that counted page faults in steps that took another way; their counts are unused."},
     {"other_regions",

@@ -97,13 +97,17 @@ std::optional<Message> take_message(std::string_view& bytes) {
   return message;
 }
 
-/// "{" is a length of 123, but JSON starts so too: then a key follows.
-bool starts_as_object(std::string_view start) {
-  if (!start.starts_with('{')) {
+/// "{" is a length of 123 and "[" of 91, but JSON starts so too: an object, or a list of them.
+bool starts_as_objects(std::string_view start) {
+  std::size_t first = 0;
+  if (start.starts_with('[')) {
+    first = skip_space(start, 1);
+  }
+  if (first >= start.size() || start[first] != '{') {
     return false;
   }
-  const std::size_t next = start.find_first_not_of(" \t\r\n", 1);
-  return next == std::string_view::npos || start[next] == '"' || start[next] == '}';
+  const std::size_t next = skip_space(start, first + 1);
+  return next == start.size() || start[next] == '"' || start[next] == '}';
 }
 
 using StartsAs = bool (*)(std::string_view start);
@@ -112,7 +116,7 @@ constexpr std::array<StartsAs, 1> kBinaryStarts = {starts_as_chakra};
 }  // namespace
 
 bool starts_as_chakra(std::string_view start) {
-  if (starts_as_object(start)) {
+  if (starts_as_objects(start)) {
     return false;
   }
   const std::optional<Message> metadata = take_message(start);
@@ -134,7 +138,8 @@ bool starts_as_binary_trace(std::string_view start) {
 
 bool starts_as_trace(std::string_view start) {
   const std::size_t first = find_json_start(start);
-  return (first < start.size() && start[first] == '{') || starts_as_binary_trace(start);
+  return (first < start.size() && start[first] == '{') || starts_as_objects(start.substr(first)) ||
+         starts_as_binary_trace(start);
 }
 
 void refuse_deep_start(const std::string& name, std::string_view start) {

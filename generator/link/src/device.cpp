@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/kineto/nested_events.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -16,36 +18,21 @@ constexpr const char* kNoCorrelation = "it has no correlation";
 constexpr const char* kNoLaunch = "its launch is not in the profile";
 constexpr const char* kNoOperator = "no operator was open where it was launched";
 
-struct Launch {
-  std::int64_t correlation = 0;
-  std::uint32_t source = 0;
-};
-
-/// All calls with a correlation, whatever their names: the call with a device event's correlation
-/// launched it.
-std::vector<Launch> find_launches(const Profile& profile) {
-  std::vector<Launch> launches;
-  for (std::size_t i = 0; i < profile.events.size(); ++i) {
-    const KinetoEvent& event = profile.events[i];
-    if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
-      launches.push_back({event.correlation, static_cast<std::uint32_t>(i)});
-    }
-  }
-  if (!std::ranges::is_sorted(launches, {}, &Launch::correlation)) {
-    std::ranges::stable_sort(launches, {}, &Launch::correlation);
-  }
-  return launches;
-}
-
-HostIndex operator_around(const HostEvents& host, const KinetoEvent& launch) {
+/// The innermost operator that was open at the launch; the operator itself where that stands for
+/// it.
+HostIndex operator_around(const Profile& profile, const HostEvents& host,
+                          const KinetoEvent& launch) {
   const HostThread* thread = host.find_thread(launch.pid, launch.tid);
   if (thread == nullptr) {
     return kNoEvent;
   }
   const std::int64_t time_ns = host.relative(launch.ts_ns);
+  const auto is_it = [&](const HostEvent& event) {
+    return launch.category == KinetoCategory::kCpuOp ? &profile.events[event.source] == &launch
+                                                     : event.is_operator && event.end_ns >= time_ns;
+  };
   HostIndex index = host.last_started(*thread, time_ns);
-  while (index != kNoEvent &&
-         (!host.events[index].is_operator || host.events[index].end_ns < time_ns)) {
+  while (index != kNoEvent && !is_it(host.events[index])) {
     index = host.events[index].parent;
   }
   return index;
@@ -54,10 +41,7 @@ HostIndex operator_around(const HostEvents& host, const KinetoEvent& launch) {
 class DeviceLinker {
  public:
   DeviceLinker(const Profile& profile, const HostEvents& host)
-      : profile_(profile),
-        host_(host),
-        launches_(find_launches(profile)),
-        is_answered_(launches_.size()) {}
+      : profile_(profile), host_(host), launches_(profile), is_answered_(profile.events.size()) {}
 
   DeviceEvents link() {
     DeviceEvents result;
@@ -82,36 +66,38 @@ class DeviceLinker {
 
   void link_event(std::uint32_t source, DeviceEvents& result) {
     const KinetoEvent& event = profile_.events[source];
-    if (event.correlation <= 0) {
-      lose(event, kNoCorrelation);
+    const KinetoEvent* launch = launches_.of(event);
+    if (launch == nullptr) {
+      lose(event, event.correlation <= 0 ? kNoCorrelation : kNoLaunch);
       result.unlinked.push_back({source, source});
       return;
     }
-    const auto launch =
-        std::ranges::lower_bound(launches_, event.correlation, {}, &Launch::correlation);
-    if (launch == launches_.end() || launch->correlation != event.correlation) {
-      lose(event, kNoLaunch);
-      result.unlinked.push_back({source, source});
-      return;
-    }
-    is_answered_[static_cast<std::size_t>(launch - launches_.begin())] = true;
-    const HostIndex index = operator_around(host_, profile_.events[launch->source]);
+    const auto place = static_cast<std::uint32_t>(launch - profile_.events.data());
+    is_answered_[place] = true;
+    const HostIndex index = operator_around(profile_, host_, *launch);
     if (index == kNoEvent) {
       lose(event, kNoOperator);
-      result.unlinked.push_back({source, launch->source});
+      result.unlinked.push_back({source, place});
       return;
     }
-    result.linked.push_back({source, index, launch->source});
+    result.linked.push_back({source, index, place});
+    result.by_external_id += launch->category == KinetoCategory::kCpuOp ? 1U : 0U;
   }
 
   /// Looks only at kernels: a copy or a fill of no bytes has no event anywhere.
   void find_unanswered(DeviceEvents& result) const {
-    for (std::size_t i = 0; i < launches_.size(); ++i) {
-      const KinetoEvent& call = profile_.events[launches_[i].source];
-      if (!is_answered_[i] && call.name.find("LaunchKernel") != std::string::npos) {
-        if (const HostIndex index = operator_around(host_, call); index != kNoEvent) {
-          result.unanswered.push_back(index);
-        }
+    const auto is_answered = [this](const KinetoEvent* call) {
+      return is_answered_[static_cast<std::size_t>(call - profile_.events.data())];
+    };
+    for (const KinetoEvent& call : profile_.events) {
+      if (call.category != KinetoCategory::kRuntime || call.correlation <= 0 ||
+          call.name.find("LaunchKernel") == std::string_view::npos ||
+          is_answered(launches_.of(call))) {
+        continue;
+      }
+      const HostIndex index = operator_around(profile_, host_, call);
+      if (index != kNoEvent && !is_answered(&profile_.events[host_.events[index].source])) {
+        result.unanswered.push_back(index);
       }
     }
   }
@@ -124,8 +110,8 @@ class DeviceLinker {
 
   const Profile& profile_;
   const HostEvents& host_;
-  std::vector<Launch> launches_;
-  std::vector<bool> is_answered_;  ///< by launch: whether it has a device event
+  et_schema::Launches launches_;
+  std::vector<bool> is_answered_;  ///< by event: whether it is the launch of a device event
   std::map<std::pair<std::string_view, std::string>, Sum> lost_;  // by name; there are few of them
 };
 

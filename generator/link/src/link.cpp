@@ -340,6 +340,7 @@ class Linker {
     result_.losses.add(Loss::kUnjoinedEvents, profile.events - pairs);
     result_.losses.add(Loss::kDissimilarSteps, join_.other_ways);
     result_.losses.add(Loss::kUnlinkedDeviceEvents, device.total - device.linked.size());
+    result_.losses.add(Loss::kLinkedByExternalId, device.by_external_id);
     result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
     if (graph_) {
       profile.graph_run = et_schema::file_name(options_.graph_run->file);

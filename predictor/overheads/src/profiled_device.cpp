@@ -46,7 +46,7 @@ Stretches steps_of(const Profile& profile) {
 class CallNames {
  public:
   explicit CallNames(const Profile& profile)
-      : launches_(launches_of(profile)),
+      : launches_(profile),
         operators_(nested_events(profile,
                                  [](const KinetoEvent& event) {
                                    return event.category == KinetoCategory::kCpuOp &&
@@ -78,16 +78,16 @@ class CallNames {
  private:
   /// The origin of a device's event.
   struct DeviceLaunch {
-    const KinetoEvent* call = nullptr;  ///< the call of the runtime
+    const KinetoEvent* call = nullptr;  ///< as Launches tells it
     const KinetoEvent* op = nullptr;    ///< the innermost operator that made the call; may be null
   };
   [[nodiscard]] DeviceLaunch launch_of(const KinetoEvent& kernel) const {
-    const auto found = launches_.find(kernel.correlation);
-    if (found == launches_.end()) {
+    const KinetoEvent* call = launches_.of(kernel);
+    if (call == nullptr) {
       return {};
     }
-    const auto around = innermost_around(operators_, *found->second);
-    return {found->second, around ? operators_[*around].event : nullptr};
+    const auto around = innermost_around(operators_, *call);
+    return {call, around ? operators_[*around].event : nullptr};
   }
 
   /// The number of each kernel among those that its step launched. It is not known for a kernel

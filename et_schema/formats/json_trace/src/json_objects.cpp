@@ -218,9 +218,13 @@ std::string_view JsonCursor::skip_value() {
 
 void JsonCursor::refuse_rest() {
   position_ = skip_space(json_, position_);
+  if (stands_on('{') || stands_on('[')) {
+    fail("several files in one", "one",
+         fmt::format("another from byte {} on: {}", position_, quote(rest())),
+         "they were joined, as cat does: give each as a file of its own");
+  }
   if (position_ < json_.size()) {
-    fail("text after the end", "nothing after the last \"}\"", quote(rest()),
-         "where the file holds several, one after the other, give each as a file of its own");
+    fail("text after the end", "nothing after the last bracket", quote(rest()));
   }
 }
 

@@ -31,7 +31,8 @@ constexpr Wanted kWantedTrace = {
     "a PyTorch execution trace", R"(a JSON object with "schema" and "nodes")",
     "give the file that torch.profiler.ExecutionTraceObserver wrote, or a Kineto profile",
     "give the PyTorch execution trace (JSON) that it was converted from"};
-constexpr Wanted kWantedProfile = {"a Kineto trace", R"(a JSON object with "traceEvents")",
+constexpr Wanted kWantedProfile = {"a Kineto trace",
+                                   R"(a JSON object with "traceEvents", or a list of events)",
                                    "give the chrome trace that torch.profiler.profile wrote",
                                    "give the profile (JSON) that it was made with"};
 
@@ -76,6 +77,10 @@ bool is_kineto_key(std::string_view key) {
 
 JsonKind classify_json(std::string_view text) {
   std::size_t position = find_json_start(text);
+  const bool is_list = position < text.size() && text[position] == '[';
+  if (is_list) {
+    position = skip_space(text, position + 1);
+  }
   if (position >= text.size() || text[position] != '{') {
     return JsonKind::kOther;
   }
@@ -90,7 +95,7 @@ JsonKind classify_json(std::string_view text) {
       return JsonKind::kOther;
     }
     const std::string_view key = text.substr(position + 1, end - position - 1);
-    if (is_kineto_key(key)) {
+    if (is_list ? key == "ph" : is_kineto_key(key)) {
       return JsonKind::kKineto;
     }
     position = skip_space(text, end + 1);
@@ -99,7 +104,7 @@ JsonKind classify_json(std::string_view text) {
     }
     position = skip_space(text, position + 1);
     // Other files have "schema" as well.
-    if (key == "nodes" && position < text.size() && text[position] == '[') {
+    if (!is_list && key == "nodes" && position < text.size() && text[position] == '[') {
       return JsonKind::kTrace;
     }
     position = skip_value(text, position);
@@ -113,7 +118,7 @@ std::size_t check_start(std::string_view text, JsonKind kind) {
     refuse_start(wanted, "an empty file", "nothing",
                  "capture again, or look whether the copy was complete");
   }
-  if (text[position] == '{') {
+  if (text[position] == '{' || (kind == JsonKind::kKineto && classify_json(text) == kind)) {
     return position;
   }
   const std::string none = fmt::format("not {}", wanted.name);

@@ -9,7 +9,9 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/json_trace/json_objects.h"
@@ -19,6 +21,7 @@
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/quote.h"
+#include "event_pairs.h"
 #include "kineto_event.h"
 #include "kineto_header.h"
 
@@ -32,6 +35,9 @@ constexpr std::int64_t kNsPerUs = 1000;
 /// The keys that may follow an event's name.
 constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "dur", "args", "cat",
                                                          "ph",  "id",  "bp", "s",   "name"};
+
+/// What to do with a file of several profiles.
+constexpr const char* kHowToDivide = "give each profile as a file of its own";
 
 /// The category of Python's frames.
 constexpr const char* kPythonFrame = "python_function";
@@ -70,15 +76,6 @@ std::int64_t lenient_integer(JsonPull& value) {
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? kHex : kDecimal);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
-}
-
-/// Reads ids that are numbers; a text stands for something that is no process or thread.
-std::int64_t plain_id(JsonPull& value) {
-  if (value.stands_on('"')) {
-    value.skip();
-    return -1;
-  }
-  return lenient_integer(value);
 }
 
 /// A number, which tools that rewrite profiles may have made a text.
@@ -121,22 +118,27 @@ class KinetoParser {
       : json_(json),
         profile_(profile),
         detail_(detail),
-        cursor_(json, check_start(json, JsonKind::kKineto) + 1, profile.losses),
+        cursor_(json, check_start(json, JsonKind::kKineto), profile.losses),
         arena_(arena),
         names_(arena, profile.losses) {}
 
   void parse();
 
  private:
+  void read_members();
   void read_member(std::string_view key);
+  void read_events();
   void read_number(std::string_view key, std::string_view text);
   void read_event(JsonPull& json);
-  void add_event(KinetoEvent event, std::string_view category, KinetoComm comm, bool is_on_device);
+  /// Fills in what follows from all that was read of the event.
+  void complete(KinetoEvent& event, std::string_view category, bool is_on_device);
+  void keep(const KinetoEvent& event, KinetoComm comm);
   void add_memory(JsonPull event);
   /// Reads the arguments; returns whether they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
   /// Takes a member of a known name; false if the name is not known.
   bool read_communication(KinetoComm& comm, std::string_view key, JsonPull& value);
+  void refuse_twice() const;
   void add_base_time();
   [[nodiscard]] std::string_view take_name(JsonPull& value) {
     return names_(take_text(value, unescaped_));
@@ -150,19 +152,21 @@ class KinetoParser {
   InternedNames names_;
   std::string shape_;        ///< of the current event
   ArgumentLists arguments_;  ///< of the current event
+  EventPairs pairs_;
   std::string unescaped_;
   bool has_events_ = false;
 };
 
 void KinetoParser::parse() {
-  for (bool first = true; cursor_.next_item(first, '}'); first = false) {
-    const std::optional<std::string_view> key = cursor_.read_key();
-    if (!key) {
-      break;
-    }
-    read_member(*key);
+  if (cursor_.stands_on('[')) {
+    read_events();
+  } else {
+    read_members();
   }
   cursor_.refuse_rest();
+  for (const EventPairs::Begun& pair : pairs_.take(profile_.losses)) {
+    keep(pair.event, pair.comm);
+  }
   if (!has_events_) {
     fail("not a Kineto trace", "traceEvents", "a list of events", "nothing",
          "give the chrome trace that torch.profiler.profile wrote");
@@ -172,16 +176,32 @@ void KinetoParser::parse() {
          cursor_.is_cut_off() ? "a file cut off before the end of its first event" : "none",
          "profile again, with the step inside of the profiler's active window");
   }
+  refuse_twice();
   add_base_time();
+}
+
+void KinetoParser::read_members() {
+  cursor_.move_to(cursor_.position() + 1);
+  for (bool first = true; cursor_.next_item(first, '}'); first = false) {
+    const std::optional<std::string_view> key = cursor_.read_key();
+    if (!key) {
+      break;
+    }
+    read_member(*key);
+  }
+}
+
+void KinetoParser::read_events() {
+  if (std::exchange(has_events_, true)) {
+    fail("two lists of events", "traceEvents", "one list", "a second one", kHowToDivide);
+  }
+  read_objects(json_, cursor_, profile_.losses, {"traceEvents", "an event", "events", kEventKeys},
+               [this](JsonPull& event) { read_event(event); });
 }
 
 void KinetoParser::read_member(std::string_view key) {
   if (key == "traceEvents") {
-    if (std::exchange(has_events_, true)) {
-      fail("two lists of events", "traceEvents", "one list", "a second one");
-    }
-    read_objects(json_, cursor_, profile_.losses, {"traceEvents", "an event", "events", kEventKeys},
-                 [this](JsonPull& event) { read_event(event); });
+    read_events();
     return;
   }
   if (key == "nodes" && cursor_.stands_on('[')) {
@@ -231,24 +251,24 @@ void KinetoParser::read_event(JsonPull& json) {
   std::string_view category;
   std::string_view key;
   bool is_on_device = false;
-  bool has_phase = false;
+  char phase = 0;
   shape_.clear();
   arguments_ = {};
   for (bool first = true; json.next_member(first, key);) {
     if (key == "ph") {
-      const std::string_view phase = take_text(json, unescaped_);
-      has_phase = phase == "X";
-      if (!has_phase) {
-        const std::string first_letter(phase.substr(0, 1));
+      const std::string_view text = take_text(json, unescaped_);
+      if (text != "X" && text != "B" && text != "E") {
+        const std::string first_letter(text.substr(0, 1));
         json = whole;
         json.skip();
         add_memory(whole);
         ++profile_.other_events[first_letter];
         return;
       }
+      phase = text.front();
     } else if (key == "cat") {
       const std::string_view text = take_text(json, unescaped_);
-      if (text == kPythonFrame) {
+      if (text == kPythonFrame && phase == 'X') {
         json = whole;
         json.skip();
         ++profile_.other_events[kPythonFrame];
@@ -258,9 +278,9 @@ void KinetoParser::read_event(JsonPull& json) {
     } else if (key == "name") {
       event.name = take_name(json);
     } else if (key == "pid") {
-      event.pid = plain_id(json);
+      event.pid = lenient_integer(json);
     } else if (key == "tid") {
-      event.tid = plain_id(json);
+      event.tid = lenient_integer(json);
     } else if (key == "ts") {
       event.ts_ns = read_time(json, key);
     } else if (key == "dur") {
@@ -271,15 +291,21 @@ void KinetoParser::read_event(JsonPull& json) {
       json.skip();
     }
   }
-  if (has_phase) {
-    add_event(event, category, comm, is_on_device);
+  if (phase == 'E') {
+    pairs_.end(event);
+    return;
+  }
+  complete(event, category, is_on_device);
+  if (phase == 'B') {
+    pairs_.begin(event, comm);
+  } else if (phase == 'X') {
+    keep(event, comm);
   } else {
     ++profile_.other_events[""];
   }
 }
 
-void KinetoParser::add_event(KinetoEvent event, std::string_view category, KinetoComm comm,
-                             bool is_on_device) {
+void KinetoParser::complete(KinetoEvent& event, std::string_view category, bool is_on_device) {
   event.category_text = category;
   event.category = event.name.starts_with("ProfilerStep#") && category == "Operator"
                        ? KinetoCategory::kUserAnnotation
@@ -288,15 +314,22 @@ void KinetoParser::add_event(KinetoEvent event, std::string_view category, Kinet
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
   }
+  if (detail_ == KinetoDetail::kArguments && event.category == KinetoCategory::kCpuOp) {
+    event.arguments = read_operator_arguments(arguments_, arena_);
+  }
+}
+
+void KinetoParser::keep(const KinetoEvent& event, KinetoComm comm) {
+  if (event.category_text == kPythonFrame) {
+    ++profile_.other_events[kPythonFrame];
+    return;
+  }
   const bool is_kernel = event.category == KinetoCategory::kKernel;
   const bool is_asked_operator =
       detail_ == KinetoDetail::kArguments && event.category == KinetoCategory::kCpuOp;
   if (!comm.name.empty() && (is_kernel || is_asked_operator)) {
     comm.event = profile_.events.size();
     (is_kernel ? profile_.comms : profile_.host_comms).push_back(comm);
-  }
-  if (is_asked_operator) {
-    event.arguments = read_operator_arguments(arguments_, arena_);
   }
   profile_.events.push_back(event);
 }
@@ -421,6 +454,35 @@ bool KinetoParser::read_communication(KinetoComm& comm, std::string_view key, Js
     return false;
   }
   return true;
+}
+
+/// A tool that joins profiles may have put one in twice: all times of devices would be double, and
+/// operators lie in themselves.
+void KinetoParser::refuse_twice() const {
+  const auto identity = [](const KinetoEvent& event) {
+    return std::tuple(event.pid, event.tid, event.ts_ns, event.dur_ns, event.external_id,
+                      event.correlation, event.category, event.name.data());
+  };
+  const KinetoEvent& first = profile_.events.front();
+  const auto is_first = [&](const KinetoEvent& event) {
+    return identity(event) == identity(first);
+  };
+  if (std::ranges::count_if(profile_.events, is_first) < 2) {
+    return;
+  }
+  std::vector<const KinetoEvent*> sorted;
+  for (const KinetoEvent& event : profile_.events) {
+    sorted.push_back(&event);
+  }
+  const auto of = [&](const KinetoEvent* event) { return identity(*event); };
+  std::ranges::sort(sorted, {}, of);
+  const auto different =
+      static_cast<std::size_t>(std::ranges::unique(sorted, {}, of).begin() - sorted.begin());
+  if (sorted.size() > 2 && 2 * different <= sorted.size()) {
+    fail("a profile that is several times in one file", "traceEvents", "each event once",
+         fmt::format("{} events, of which {} are different ones", sorted.size(), different),
+         "give one of the profiles that the file was joined of");
+  }
 }
 
 void KinetoParser::add_base_time() {

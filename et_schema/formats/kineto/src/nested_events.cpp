@@ -67,14 +67,56 @@ std::optional<std::size_t> innermost_around(const std::vector<NestedEvent>& even
   return around;
 }
 
-Launches launches_of(const Profile& profile) {
-  Launches launches;
+Launches::Launches(const Profile& profile) {
   for (const KinetoEvent& event : profile.events) {
-    if (event.category == KinetoCategory::kRuntime && event.correlation >= 0) {
-      launches.try_emplace(event.correlation, &event);
+    if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
+      calls_.push_back({event.correlation, &event});
+    } else if (event.category == KinetoCategory::kCpuOp && event.external_id > 0) {
+      operators_.push_back({event.external_id, &event});
     }
   }
-  return launches;
+  sort(calls_);
+  sort(operators_);
+  constexpr std::uint64_t kTenths = 9;
+  std::uint64_t ids = 0;
+  std::uint64_t right = 0;
+  for (const KinetoEvent& event : profile.events) {
+    if (is_device_work(event) && event.external_id > 0) {
+      ++ids;
+      right += is_named_by(find(operators_, event.external_id), event) ? 1U : 0U;
+    }
+  }
+  if (10 * right < kTenths * ids) {
+    operators_.clear();
+  }
+}
+
+const KinetoEvent* Launches::of(const KinetoEvent& work) const {
+  const KinetoEvent* call = find(calls_, work.correlation);
+  return call != nullptr ? call : find(operators_, work.external_id);
+}
+
+void Launches::sort(std::vector<Known>& known) {
+  if (!std::ranges::is_sorted(known, {}, &Known::id)) {
+    std::ranges::stable_sort(known, {}, &Known::id);
+  }
+}
+
+const KinetoEvent* Launches::find(const std::vector<Known>& known, std::int64_t id) {
+  const auto found = std::ranges::lower_bound(known, id, {}, &Known::id);
+  return found == known.end() || found->id != id ? nullptr : found->event;
+}
+
+bool Launches::is_named_by(const KinetoEvent* operator_, const KinetoEvent& work) const {
+  if (operator_ == nullptr || work.external_id == work.correlation) {
+    return false;
+  }
+  const KinetoEvent* call = find(calls_, work.correlation);
+  if (call == nullptr) {
+    return operator_->ts_ns <= work.ts_ns;
+  }
+  return are_on_one_thread(*operator_, *call) && operator_->ts_ns <= call->ts_ns &&
+         call->ts_ns <= stretch_of(*operator_).end_ns;
 }
 
 }  // namespace understudy::et_schema

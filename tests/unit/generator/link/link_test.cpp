@@ -178,6 +178,43 @@ TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
   EXPECT_EQ(profile.events[device.unlinked[1].launch].ts_ns, 300) << "in none";
 }
 
+TEST(LinkDevice, ByExternalIdWhereNoCallHasTheCorrelation) {
+  std::vector<KinetoEvent> events = {event("aten::linear", 0, 100), event("aten::addmm", 0, 50),
+                                     event("aten::relu", 200, 50), launch(20, 5), launch(210, 9)};
+  events[0].external_id = 1;
+  events[1].external_id = 2;
+  events[2].external_id = 3;
+  events.push_back(device_event("by correlation", 5, 2));
+  events.push_back(device_event("of a call that began before its child", -1, 1));
+  events.push_back(device_event("of a call that is not shown", 7, 3));
+  const auto link_all = [](std::vector<KinetoEvent> all) {
+    const Profile profile = profile_of(std::move(all));
+    NameTable names;
+    const HostEvents host = host_events(profile, names);
+    DeviceEvents device = link_device_events(profile, host);
+    std::vector<std::string_view> operators;
+    for (const DeviceEvent& linked : device.linked) {
+      operators.push_back(profile.events[host.events[linked.operator_].source].name);
+    }
+    return std::pair(std::move(device), std::move(operators));
+  };
+  const auto [device, operators] = link_all(events);
+  EXPECT_EQ(operators,
+            (std::vector<std::string_view>{"aten::addmm", "aten::linear", "aten::relu"}));
+  EXPECT_EQ(device.by_external_id, 2U);
+  EXPECT_TRUE(device.unanswered.empty()) << "relu's launch is that of an event without correlation";
+
+  events.back().external_id = 7;  // its correlation: an old profile, whose ids all lie
+  const auto [old, old_operators] = link_all(events);
+  EXPECT_EQ(old_operators, (std::vector<std::string_view>{"aten::addmm"}));
+  EXPECT_EQ(old.by_external_id, 0U);
+  EXPECT_EQ(old.unanswered.size(), 1U);
+
+  events.back().external_id = 3;
+  events.back().ts_ns = 100;  // before its operator
+  EXPECT_EQ(link_all(events).first.by_external_id, 0U);
+}
+
 // ---- times of nodes and instructions
 
 TEST(LinkTimes, WhatPythonTakesBelowAnOperatorIsNoOperators) {

@@ -34,6 +34,7 @@ enum class Loss : std::size_t {
   kAssumedArguments,   ///< texts and lists that the profile leaves out: the schema's default
   kInferredTensors,    ///< arguments that several tensors could be: the likeliest one
   kExternalTensors,    ///< arguments that no tensor of the profile could be: made before the step
+  kUnpairedEvents,     ///< begins and ends of a profile's events without the other one
   kDamagedTimes,       ///< events that end before they begin, or overlap others of their thread
   // compiling a program
   kReusedAddresses,       ///< reads that are another tensor at a reused address
@@ -62,6 +63,7 @@ enum class Loss : std::size_t {
   kUnjoinedEvents,        ///< operators of a profiled step without a node in the trace
   kDissimilarSteps,       ///< profiled steps that called other operators: no times from them
   kUnlinkedDeviceEvents,  ///< device events that no operator can be told to have launched
+  kLinkedByExternalId,    ///< device events whose operator is told by "External id" alone
   kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
   kOtherRegions,          ///< compiled regions or graphs of the trace or the profile alone
   kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded

@@ -13,8 +13,8 @@ namespace understudy::et_schema {
 /// trace_start.cpp. `start` may be cut anywhere.
 [[nodiscard]] bool starts_as_binary_trace(std::string_view start);
 
-/// Whether a file starts like that, or as a JSON object; only such files of folders and archives
-/// are read.
+/// Whether a file starts like that, or as a JSON object or a list of them; only such files of
+/// folders and archives are read.
 [[nodiscard]] bool starts_as_trace(std::string_view start);
 
 /// Throws Error (bad input) with the name of the file or archive's member whose first bytes are

@@ -13,7 +13,7 @@ namespace understudy::generator {
 struct DeviceEvent {
   std::uint32_t source = 0;        ///< position in Profile::events
   HostIndex operator_ = kNoEvent;  ///< never an annotation
-  std::uint32_t launch = 0;        ///< position of the call in Profile::events
+  std::uint32_t launch = 0;        ///< position of the call in Profile::events, or the operator's
 };
 
 /// A device event whose operator is not known.
@@ -32,12 +32,13 @@ struct DeviceEvents {
   std::vector<HostIndex> unanswered;
   std::vector<UnlinkedEvent> unlinked;
   std::uint64_t total = 0;
+  std::uint64_t by_external_id = 0;  ///< those of `linked` without a call in the profile
   std::vector<et_schema::LostDeviceEvents> lost;  ///< in order of names
 };
 
 /// Links device events: correlation → the runtime or driver call with that correlation → the
-/// innermost operator open on that thread when the call began. "External id" is not looked at: in
-/// files up to 2023 it holds the correlation, and hits operators that have nothing to do with it.
+/// innermost operator open on that thread when the call began. Where there is no such call, the
+/// operator that "External id" names, if it can be relied on (et_schema::Launches).
 [[nodiscard]] DeviceEvents link_device_events(const et_schema::Profile& profile,
                                               const HostEvents& host);
 

@@ -1,7 +1,9 @@
 #include "et_schema/kineto/kineto.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "et_schema/json_trace/sniff.h"
 #include "et_schema/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 #include "testing/error_text.h"
@@ -242,6 +244,47 @@ TEST(Kineto, BaseTimeMayStandBehindTheEventsAndInQuotes) {
             3001);
 }
 
+TEST(Kineto, AListOfEventsAloneIsAProfile) {
+  for (const char* end : {"]", "", "\n,"}) {  // its format lets tools leave the bracket out
+    const Profile profile = profile_of("\xef\xbb\xbf [\n" + std::string(kEvent) + ",\n" + kEvent +
+                                       R"(,{"ph": "M", "name": "process_name"})" + end);
+    EXPECT_EQ(profile.events.size(), 2U);
+    EXPECT_EQ(profile.losses[Loss::kTruncatedFiles], end == std::string("]") ? 0U : 1U);
+  }
+  EXPECT_EQ(classify_json(R"([{"name": "x", "ph": "X"}])"), JsonKind::kKineto);
+  EXPECT_EQ(classify_json(R"([{"nodes": [], "traceEvents": []}])"), JsonKind::kOther);
+}
+
+TEST(Kineto, BeginsAndEndsArePairedOnTheirThread) {
+  const auto mark = [](char phase, const char* name, int tid, const char* ts) {
+    return fmt::format(
+        R"({{"name": "{}", "cat": "{}", "ph": "{}", "pid": 1, "tid": "{}", "ts": {}}})", name,
+        std::string_view(name) == "frame" ? "python_function" : "cpu_op", phase, tid, ts);
+  };
+  const std::vector<std::string> marks = {mark('E', "none began", 1, "0.5"),
+                                          mark('B', "outer", 1, "1"),
+                                          mark('B', "frame", 1, "2"),
+                                          mark('B', "of another thread", 2, "2.5"),
+                                          mark('B', "inner", 1, "3"),
+                                          mark('E', "", 1, "4"),
+                                          mark('E', "", 1, "5"),
+                                          mark('E', "", 2, "6"),
+                                          mark('E', "", 1, "7"),
+                                          mark('B', "no end", 1, "8"),
+                                          mark('B', "no end", 2, "9")};
+  const Profile profile = profile_of(file_of(fmt::format("{}", fmt::join(marks, ","))));
+  ASSERT_EQ(profile.events.size(), 3U);
+  EXPECT_EQ(profile.events[0].name, "inner");
+  EXPECT_EQ(profile.events[0].dur_ns, 1000);
+  EXPECT_EQ(profile.events[1].name, "outer");
+  EXPECT_EQ(profile.events[1].category, KinetoCategory::kCpuOp);
+  EXPECT_EQ(profile.events[1].ts_ns, 1000);
+  EXPECT_EQ(profile.events[1].dur_ns, 6000);
+  EXPECT_EQ(profile.events[2].dur_ns, 3500);
+  EXPECT_EQ(profile.other_events.at("python_function"), 1U);
+  EXPECT_EQ(profile.losses[Loss::kUnpairedEvents], 3U);
+}
+
 TEST(Kineto, OtherPhasesAreCounted) {
   const Profile profile = profile_of(file_of(
       kEvent + std::string(R"(, {"ph": "f", "id": 1}, {"ph": "f"}, {"ph": "M"}, {"name": "x"})")));
@@ -343,6 +386,20 @@ TEST(KinetoRefusal, WholeMessages) {
             told("an event's time overflows", "file: k.json", "field: ts",
                  "expected: nanoseconds below 2^63 with the base time",
                  "got: base time 9000000000000000000"));
+  EXPECT_EQ(profile_error(file_of(kEvent) + "\n" + file_of(kEvent)),
+            told("several files in one", "file: k.json", "field: the top level", "expected: one",
+                 "got: another from byte 197 on: {\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": "
+                 "\"X\", \"cat\": \"ker…",
+                 "hint: they were joined, as cat does: give each as a file of its own"));
+  EXPECT_EQ(profile_error(file_of(kEvent, R"(, "traceEvents": [])")),
+            told("two lists of events", "file: k.json", "field: traceEvents", "expected: one list",
+                 "got: a second one", "hint: give each profile as a file of its own"));
+  const std::string two = kEvent + std::string(",") + replaced_category("cpu_op");
+  EXPECT_EQ(
+      profile_error(file_of(two + "," + two)),
+      told("a profile that is several times in one file", "file: k.json", "field: traceEvents",
+           "expected: each event once", "got: 4 events, of which 2 are different ones",
+           "hint: give one of the profiles that the file was joined of"));
   EXPECT_EQ(profile_error(file_of("5")), told("an event is no object", "file: k.json",
                                               "field: traceEvents", "expected: {", "got: 5]}"));
 }

@@ -8,7 +8,7 @@ namespace understudy::et_schema {
 
 enum class JsonKind : std::uint8_t {
   kTrace,   ///< a PyTorch execution trace
-  kKineto,  ///< a chrome trace of Kineto
+  kKineto,  ///< a chrome trace of Kineto: an object with "traceEvents", or the list of events alone
   kOther    ///< anything else, JSON or not
 };
 
@@ -19,9 +19,9 @@ enum class JsonKind : std::uint8_t {
 /// True if the top-level key is one that only Kineto files have.
 [[nodiscard]] bool is_kineto_key(std::string_view key);
 
-/// The position of the "{" that begins a file of the `wanted` kind, kTrace or kKineto. Throws Error
-/// (bad input) that names what the file is instead: empty, binary, a Chakra protobuf, another kind
-/// of JSON.
+/// The position of the bracket that begins a file of the `wanted` kind, kTrace or kKineto. Throws
+/// Error (bad input) that names what the file is instead: empty, binary, a Chakra protobuf, another
+/// kind of JSON.
 [[nodiscard]] std::size_t check_start(std::string_view text, JsonKind wanted);
 
 /// Throws Error (bad input) for a Kineto file that was given as a trace.

@@ -45,15 +45,15 @@ struct KinetoArgument {
                                           ///< one for each of a list. Others have one without sizes
 };
 
-/// One complete event ("ph": "X").
+/// One complete event ("ph": "X", or a "B" with its "E").
 struct KinetoEvent {
   std::string_view name;  ///< as Kineto's sanitiser left it, so not a reliable key
   std::string_view category_text;
   KinetoCategory category = KinetoCategory::kOther;
   std::int64_t ts_ns = 0;  ///< since the epoch, or since the machine's start: see base_time_ns
   std::int64_t dur_ns = 0;
-  std::int64_t pid = -1;          ///< process; for device events the device; -1: a text ("Spans")
-  std::int64_t tid = -1;          ///< OS thread; for device events the stream; -1: a text
+  std::int64_t pid = -1;  ///< process; for device events the device; -1: no number ("Spans")
+  std::int64_t tid = -1;  ///< OS thread; for device events the stream; -1: no number
   std::int64_t external_id = -1;  ///< -1: none. Old device events carry their correlation here
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
@@ -157,12 +157,12 @@ struct Profile {
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
 
-/// Reads a Kineto chrome trace with times of either kind: whole microseconds, or three decimals
-/// relative to baseTimeNanoseconds. Times in the result are whole nanoseconds (exact up to 2^43 µs
-/// after the base). Damage is repaired as in parse_trace(). `json` is the uncompressed file and not
-/// kept; `file` names it in errors. Throws Error (bad input): not JSON, an execution trace or
-/// something else, no events, numbers that overflow, values nested too deep. The time is linear in
-/// the input's size.
+/// Reads a Kineto chrome trace, an object or the list of its events alone, with times of either
+/// kind: whole microseconds, or three decimals relative to baseTimeNanoseconds. Times in the result
+/// are whole nanoseconds (exact up to 2^43 µs after the base). Damage is repaired as in
+/// parse_trace(). `json` is the uncompressed file and not kept; `file` names it in errors. Throws
+/// Error (bad input): not JSON, an execution trace or something else, several in one, no events,
+/// numbers that overflow, values nested too deep. The time is linear in the input's size.
 [[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file,
                                    KinetoDetail detail = KinetoDetail::kTimes);
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "et_schema/kineto/kineto.h"
@@ -13,9 +13,12 @@
 
 namespace understudy::et_schema {
 
-/// One that ends before it begins takes no time.
+/// One that ends before it begins takes no time; one that never ends, as long as can be told.
 [[nodiscard]] inline Stretch stretch_of(const KinetoEvent& event) {
-  return {event.ts_ns, event.ts_ns + std::max<std::int64_t>(event.dur_ns, 0)};
+  std::int64_t end_ns = 0;
+  const bool is_endless =
+      __builtin_add_overflow(event.ts_ns, std::max<std::int64_t>(event.dur_ns, 0), &end_ns);
+  return {event.ts_ns, is_endless ? std::numeric_limits<std::int64_t>::max() : end_ns};
 }
 [[nodiscard]] inline bool are_on_one_thread(const KinetoEvent& a, const KinetoEvent& b) {
   return a.pid == b.pid && a.tid == b.tid;
@@ -41,9 +44,31 @@ struct NestedEvent {
 [[nodiscard]] std::optional<std::size_t> innermost_around(const std::vector<NestedEvent>& events,
                                                           const KinetoEvent& call);
 
-/// By what a device's event shares with the call of the runtime that launched it, its correlation:
-/// the call ("External id" does not tell: docs/design.md, "Link").
-using Launches = std::unordered_map<std::int64_t, const KinetoEvent*>;
-[[nodiscard]] Launches launches_of(const Profile& profile);
+/// Tells where the work of devices was launched.
+class Launches {
+ public:
+  /// Keeps a view of the profile's events. n log n in them.
+  explicit Launches(const Profile& profile);
+
+  /// The call of the runtime that shares the work's correlation or, where there is none, the
+  /// operator that its "External id" names; null if neither is known.
+  ///
+  /// Up to 2023 that id is the correlation of device work, and hits operators by chance. So it
+  /// counts only if of the profile's ids nine of ten name an operator that was open when the work
+  /// was launched, or that had begun when work of unknown launch ran.
+  [[nodiscard]] const KinetoEvent* of(const KinetoEvent& work) const;
+
+ private:
+  struct Known {
+    std::int64_t id = 0;
+    const KinetoEvent* event = nullptr;
+  };
+  static void sort(std::vector<Known>& known);
+  static const KinetoEvent* find(const std::vector<Known>& known, std::int64_t id);
+  [[nodiscard]] bool is_named_by(const KinetoEvent* operator_, const KinetoEvent& work) const;
+
+  std::vector<Known> calls_;      ///< by correlation
+  std::vector<Known> operators_;  ///< by "External id"; none if that does not count
+};
 
 }  // namespace understudy::et_schema
