@@ -83,6 +83,7 @@ nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice)
           {"calls", project.calls},
           {"by_name", project.boxed},
           {"missing", json_of(project.missing)},
+          {"mapped", json_of(project.mapped)},
           {"foreign", json_of(project.foreign)}};
 }
 
@@ -106,6 +107,11 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
       {"missing",
        "Missing",
        {table("missing", "Missing: what reads their results gets tensors made before the step")}},
+      {"mapped",
+       "By the operator map",
+       {table("mapped",
+              "Of other libraries: functions of ATen's do what they do, unless --op-library brings "
+              "them")}},
       {"foreign",
        "Of other libraries",
        {table("foreign", "Of other libraries: the project runs only with --op-library LIB")}}};

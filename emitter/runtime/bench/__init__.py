@@ -1,11 +1,12 @@
 """Makes tensors, times a step, writes a report: what every emitted Python benchmark shares."""
 
 from .comms import communicate
+from .operators import Operator
 from .run import run
-from .tensors import device, number, relayout, relayout_as, results, unread
+from .tensors import another, device, number, relayout, relayout_as, results, unread
 from .values import (arange, bernoulli, constant, dominant, integers, lengths, mask, normal, offsets, reuse, targets,
                      uniform, zeros)
 
-__all__ = ["arange", "bernoulli", "communicate", "constant", "device", "dominant", "integers", "lengths", "mask",
-           "normal", "number", "offsets", "relayout", "relayout_as", "results", "reuse", "run", "targets", "uniform",
-           "unread", "zeros"]
+__all__ = ["Operator", "another", "arange", "bernoulli", "communicate", "constant", "device", "dominant", "integers",
+           "lengths", "mask", "normal", "number", "offsets", "relayout", "relayout_as", "results", "reuse", "run",
+           "targets", "uniform", "unread", "zeros"]

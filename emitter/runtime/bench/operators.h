@@ -47,10 +47,11 @@ inline StandIn (*&stand_in_finder())(const std::string&) {
 }
 
 /// An operator by the schema that the trace recorded. Today's may have more arguments, which get
-/// their defaults, or the same ones in another order.
+/// their defaults, or the same ones in another order. Without one `otherwise` runs.
 class Operator {
  public:
-  explicit Operator(const char* recorded) : recorded_(recorded) {}
+  explicit Operator(const char* recorded, StandIn otherwise = nullptr)
+      : recorded_(recorded), otherwise_(std::move(otherwise)) {}
 
   template <typename... Arguments>
   Results operator()(Arguments&&... arguments) {
@@ -74,7 +75,9 @@ class Operator {
   void resolve() {
     const c10::FunctionSchema recorded = torch::jit::parseSchema(recorded_);
     const auto found = c10::Dispatcher::singleton().findSchema(recorded.operator_name());
-    if (!found && stand_in_finder() != nullptr)
+    if (!found)
+      stand_in_ = otherwise_;
+    if (!found && !stand_in_ && stand_in_finder() != nullptr)
       stand_in_ = stand_in_finder()(recorded.operator_name().name);
     if (stand_in_) {
       schema_ = recorded;
@@ -109,6 +112,7 @@ class Operator {
   }
 
   const char* recorded_;
+  StandIn otherwise_;
   StandIn stand_in_;
   std::optional<c10::FunctionSchema> schema_;  ///< of the stand-in
   std::optional<c10::OperatorHandle> handle_;

@@ -44,6 +44,12 @@ inline void release(std::vector<Tensor>& tensors) {
 /// Views that the original made and nothing reads: each costs its call.
 inline void unread(std::initializer_list<Tensor> /*views*/) {}
 
+/// Of the same memory and layout: what changes its layout in place leaves the other one's.
+inline Tensor another(const Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  return Tensor(impl.shallow_copy_and_detach(impl.version_counter(), true));
+}
+
 /// Tensors as a vector; where they came from they are no more.
 template <typename... Tensors>
 std::vector<Tensor> gather(Tensors&... tensors) {

@@ -12,6 +12,7 @@
 #include "et_schema/model/unrecorded.h"
 #include "et_schema/support/words.h"
 #include "foreign_text.h"
+#include "showing.h"
 
 namespace understudy::emitter {
 namespace {
@@ -189,15 +190,32 @@ std::string CallWriter::typed_call(const Callable& callable, const std::vector<A
   return fmt::format("{}.{}({})", self, name, fmt::join(texts, ", "));
 }
 
-std::string CallWriter::boxed_call(const Callable& callable, const std::vector<Argument>& recorded,
-                                   const NextTensor& next, const Vectors& vectors) {
+std::string CallWriter::object_of(const Callable& callable) {
   const std::string schema = schema_of(callable);
   const std::string base = identifier(schema.substr(0, schema.find('(')));
   std::string object = base;
-  for (int number = 2; calls_.boxed.contains(object) && calls_.boxed.at(object) != schema;
+  for (int number = 2; calls_.named.contains(object) && calls_.named.at(object).schema != schema;
        ++number) {
     object = fmt::format("{}_{}", base, number);
   }
+  const auto [named, is_new] = calls_.named.try_emplace(object);
+  if (is_new) {
+    named->second.schema = schema;
+    named->second.positional = callable.positional;
+    if (const auto call = row_for(schema, dialect_)) {
+      calls_.has_rows = true;
+      named->second.row = call->row->source();
+      for (const std::optional<std::size_t>& argument : call->arguments) {
+        named->second.row_arguments.push_back(argument ? static_cast<int>(*argument) : -1);
+      }
+    }
+  }
+  return object;
+}
+
+std::string CallWriter::boxed_call(const Callable& callable, const std::vector<Argument>& recorded,
+                                   const NextTensor& next, const Vectors& vectors) {
+  const std::string object = object_of(callable);
   const ArgumentStyle style{Dialect::kBoxed, devices_, false, &vectors};
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
@@ -206,18 +224,22 @@ std::string CallWriter::boxed_call(const Callable& callable, const std::vector<A
                         ? "false"
                         : argument_text(recorded[i], argument.type, style, next));
   }
-  calls_.boxed[object] = schema;
   calls_.has_fbgemm = calls_.has_fbgemm || callable.space == "fbgemm";
   return fmt::format("op::{}({})", object, fmt::join(texts, ", "));
 }
 
 std::string CallWriter::python_call(const Callable& callable, const std::vector<Argument>& recorded,
-                                    const NextTensor& next, const Vectors& vectors) const {
+                                    const NextTensor& next, const Vectors& vectors) {
   const ArgumentStyle style{Dialect::kPython, devices_, false, &vectors};
+  const bool by_row = row_for(schema_of(callable), dialect_).has_value();
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];
     const std::string text = argument_text(recorded[i], argument.type, style, next);
+    if (by_row) {
+      texts.push_back(text);
+      continue;
+    }
     // Behind "*" arguments are given by name.
     if (i < callable.positional) {
       texts.push_back(text);
@@ -226,6 +248,9 @@ std::string CallWriter::python_call(const Callable& callable, const std::vector<
                           ? fmt::format("**{{\"{}\": {}}}", argument.name, text)
                           : fmt::format("{}={}", argument.name, text));
     }
+  }
+  if (by_row) {
+    return fmt::format("Named.{}({})", object_of(callable), fmt::join(texts, ", "));
   }
   std::string path = "ops";
   for (const std::string_view part :

@@ -50,13 +50,21 @@ struct CallText {
   bool is_boxed = false;
 };
 
+/// An operator that is called by name.
+struct Named {
+  std::string schema;
+  std::size_t positional = 0;  ///< arguments before "*"
+  std::string row;  ///< the operator map's function, which does what it does; empty: none
+  std::vector<int> row_arguments;  ///< by parameter of it the operator's argument; -1: None
+};
+
 /// What the calls of a file use beside LibTorch's types.
 struct Calls {
-  /// Operators that are called by name: the object's → the schema.
-  std::map<std::string, std::string> boxed;
-  std::set<std::string> functions;  ///< of at::
+  std::map<std::string, Named> named;  ///< by the name of the object that stands for it
+  std::set<std::string> functions;     ///< of at::
   bool has_optional_lists = false;
   bool has_fbgemm = false;  ///< calls its operators
+  bool has_rows = false;    ///< of the operator map
 };
 
 /// Writes calls of operators: by their C++ functions if these have the recorded schema, else by
@@ -78,7 +86,9 @@ class CallWriter {
   [[nodiscard]] std::string boxed_call(const Callable& callable, const Arguments& recorded,
                                        const NextTensor& next, const Vectors& vectors);
   [[nodiscard]] std::string python_call(const Callable& callable, const Arguments& recorded,
-                                        const NextTensor& next, const Vectors& vectors) const;
+                                        const NextTensor& next, const Vectors& vectors);
+  /// The object that stands for an operator that is called by name; new if none does yet.
+  std::string object_of(const Callable& callable);
 
   const et_schema::Program& program_;
   Dialect dialect_;

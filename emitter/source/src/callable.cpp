@@ -121,7 +121,7 @@ std::string plain_type(std::string_view type) {
   int depth = 0;
   for (const char c : type) {
     depth += c == '(' ? 1 : 0;
-    if (depth == 0) {
+    if (depth == 0 && c != '!') {  // the operator map's mark of what is written
       text += c;
     }
     depth -= c == ')' ? 1 : 0;

@@ -64,6 +64,7 @@ class Emitter {
     auto files = language_ == Language::kCpp ? cpp_project(parts_) : python_project(parts_);
     project_.files.merge(files);
     project_.missing = rows(missing_);
+    project_.mapped = rows(mapped_);
     project_.foreign = rows(foreign_);
     return std::move(project_);
   }
@@ -72,14 +73,14 @@ class Emitter {
   [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
   void add_rank(std::size_t rank) {
-    const Dialect dialect = is_python() ? Dialect::kPython : Dialect::kTyped;
-    const Program program = with_bodies(bench_.programs[rank], dialect);
-    const StepText step = write_step(program, dialect);
+    const Program program = with_bodies(bench_.programs[rank], dialect());
+    const StepText step = write_step(program, dialect());
     count_missing(program, step);
     project_.boxed += step.boxed;
     project_.functions += step.functions;
     project_.calls += step.calls;
     parts_.has_fbgemm = parts_.has_fbgemm || step.used.has_fbgemm;
+    parts_.has_rows = parts_.has_rows || step.used.has_rows;
     parts_.communicates = parts_.communicates || step.communicates || bench_.programs.size() > 1;
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
                                                             : "a benchmark");
@@ -104,15 +105,16 @@ class Emitter {
                          origin, step.body);
     }
     const Calls& used = step.used;
-    const bool needs_operators = !used.boxed.empty() || used.has_optional_lists;
+    const bool needs_operators = !used.named.empty() || used.has_optional_lists;
     return fmt::format(
         "// {}.\n\n#include <ATen/core/Tensor.h>\n{}\n#include <memory>\n#include "
-        "<vector>\n\n{}{}{}#include \"bench/run.h\"\n\n{}"
+        "<vector>\n\n{}{}{}{}#include \"bench/run.h\"\n\n{}"
         "std::unique_ptr<bench::Step> make_{}() {{\n  return std::make_unique<Step>();\n}}\n",
         origin, operator_headers(used.functions),
         step.communicates ? "#include \"bench/communicate.h\"\n" : "",
         used.has_fbgemm ? "#include \"bench/fbgemm.h\"\n" : "",
-        needs_operators ? "#include \"bench/operators.h\"\n" : "", step.body, name);
+        needs_operators ? "#include \"bench/operators.h\"\n" : "",
+        used.has_rows ? "#include \"bench/rows.h\"\n" : "", step.body, name);
   }
 
   void count_missing(const Program& program, const StepText& step) {
@@ -126,22 +128,32 @@ class Emitter {
       if (!step.refused[at].empty()) {
         add(missing_, instruction, step.refused[at]);
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name) &&
-                 !is_found(instruction.name, is_python() ? Dialect::kPython : Dialect::kTyped)) {
-        add(foreign_, instruction, why_foreign(program, instruction));
+                 !is_found(instruction.name, dialect())) {
+        const auto call = row_for(schema_of(program, instruction), dialect());
+        if (call) {
+          add(mapped_, instruction, call->row->by());
+        } else {
+          add(foreign_, instruction, why_foreign(program, instruction));
+        }
       }
     }
   }
 
-  /// A replay does by the operator map what source code leaves to a library.
+  [[nodiscard]] Dialect dialect() const { return is_python() ? Dialect::kPython : Dialect::kTyped; }
+
+  static std::string_view schema_of(const Program& program, const Instruction& instruction) {
+    return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;
+  }
+
   static std::string why_foreign(const Program& program, const Instruction& instruction) {
     const std::string why =
         instruction.body.empty()
             ? "not of LibTorch, and the trace shows no operators below it"
             : "not of LibTorch, and what ran below it does not make its results";
-    const et_schema::MapMatch found = et_schema::operator_map().find(
-        instruction.schema ? program.schemas[*instruction.schema] : instruction.name);
-    return found.call ? fmt::format("{}; a replay takes {}, source code has no operator map", why,
-                                    found.call->row->by())
+    const et_schema::MapMatch found =
+        et_schema::operator_map().find(schema_of(program, instruction));
+    return found.call ? fmt::format("{}; {} is the benchmark's: with --op-map it would stand here",
+                                    why, found.call->row->place())
                       : why;
   }
 
@@ -175,6 +187,7 @@ class Emitter {
   Project project_;
   std::map<std::string, std::string> known_;  ///< text → name of the step
   Sums missing_;
+  Sums mapped_;
   Sums foreign_;
   std::int64_t all_ns_ = 0;
 };

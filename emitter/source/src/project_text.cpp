@@ -131,7 +131,8 @@ std::map<std::string, std::string> cpp_project(const ProjectParts& parts) {
     const bool is_mpi = path.find("comms_mpi") != std::string::npos ||
                         path.find("communicate") != std::string::npos;
     const bool is_needed = (parts.communicates || !is_mpi) &&
-                           (parts.has_fbgemm || path.find("fbgemm") == std::string::npos);
+                           (parts.has_fbgemm || path.find("fbgemm") == std::string::npos) &&
+                           (parts.has_rows || path.find("rows") == std::string::npos);
     if (path.ends_with(".h") && is_needed) {
       files[path] = std::string(text);
     }

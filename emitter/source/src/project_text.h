@@ -18,6 +18,7 @@ struct ProjectParts {
   std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all
   bool communicates = false;
   bool has_fbgemm = false;  ///< calls its operators
+  bool has_rows = false;    ///< calls functions of the operator map
 };
 
 [[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);

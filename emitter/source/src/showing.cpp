@@ -50,6 +50,14 @@ bool is_found(std::string_view name, Dialect dialect) {
          stand_ins.find("\"" + std::string(sought) + "\"") != std::string_view::npos;
 }
 
+std::optional<et_schema::MappedCall> row_for(std::string_view schema, Dialect dialect) {
+  if (is_found(et_schema::operator_name(schema), dialect)) {
+    return {};
+  }
+  std::optional<et_schema::MappedCall> call = et_schema::operator_map().find(schema).call;
+  return call && !call->row->is_of_benchmark ? call : std::nullopt;
+}
+
 Program with_bodies(const Program& program, Dialect dialect) {
   Program expanded = program;
   expanded.instructions.clear();

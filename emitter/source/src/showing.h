@@ -1,17 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "argument_text.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::emitter {
 
 /// Whether a project finds an operator in LibTorch, or brings a stand-in for it.
 [[nodiscard]] bool is_found(std::string_view name, Dialect dialect);
+
+/// The row of the operator map that does what an operator does that is not found; none of those
+/// that a benchmark brought, which nobody has checked.
+[[nodiscard]] std::optional<et_schema::MappedCall> row_for(std::string_view schema,
+                                                           Dialect dialect);
 
 /// The program with the recorded bodies in place of operators that are not found, where the body
 /// makes all that they make.

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <variant>
 
+#include "et_schema/model/public_operators.h"
+#include "et_schema/model/schema_text.h"
 #include "source_text.h"
 
 namespace understudy::emitter {
@@ -26,6 +29,11 @@ std::optional<SlotId> new_slot(const DataFlow& flow, std::size_t at, const Argum
     return std::nullopt;
   }
   return std::get<Argument::SlotRef>(result.value).id;
+}
+
+/// What changes its tensor's layout in place: who reads the tensor later wants the former one.
+std::string another_text(const std::string& tensor, Dialect dialect) {
+  return fmt::format("bench{}another({})", dialect == Dialect::kPython ? "." : "::", tensor);
 }
 
 class StatementWriter {
@@ -213,7 +221,14 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
   if (instruction.kind == InstructionKind::kAlias) {
     writer.write_alias();
   } else if (instruction.kind == InstructionKind::kOp) {
-    writer.write_call(calls.write(instruction, scope.next, scope.vectors));
+    NextTensor next = scope.next;
+    if (et_schema::lays_out_in_place(et_schema::without_overload(instruction.name))) {
+      next = [&scope, is_first = true]() mutable {
+        const std::string tensor = scope.next();
+        return std::exchange(is_first, false) ? another_text(tensor, scope.dialect) : tensor;
+      };
+    }
+    writer.write_call(calls.write(instruction, next, scope.vectors));
   }
 }
 

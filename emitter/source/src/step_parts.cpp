@@ -221,13 +221,28 @@ class FunctionWriter {
   std::map<std::size_t, std::vector<std::string>> releases_;  ///< by place in the unit
 };
 
+/// A text as literals, a line each.
+std::string lines_literal(std::string_view text, std::size_t indent) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    lines.push_back(std::string(indent, ' ') + text_literal(text.substr(0, end)));
+    text.remove_prefix(end);
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
 std::string cpp_source(const StepParts& step) {
   std::string text = "namespace {\n\nusing at::Tensor;\n\n";
-  text += step.boxed.empty() ? "" : "/// Called by name.\nnamespace op {\n\n";
-  for (const auto& [object, schema] : step.boxed) {
-    text += fmt::format("bench::Operator {}(\n    {});\n", object, text_literal(schema));
+  text += step.named.empty() ? "" : "/// Called by name.\nnamespace op {\n\n";
+  for (const auto& [object, named] : step.named) {
+    text += fmt::format("bench::Operator {}(\n    {}{});\n", object, text_literal(named.schema),
+                        named.row.empty() ? ""
+                                          : fmt::format(",\n    bench::row({{{}}},\n{})",
+                                                        fmt::join(named.row_arguments, ", "),
+                                                        lines_literal(named.row, 15)));
   }
-  text += step.boxed.empty() ? "" : "\n}  // namespace op\n\n";
+  text += step.named.empty() ? "" : "\n}  // namespace op\n\n";
   for (const auto& [name, rule] : step.tensors.long_rules) {
     text += fmt::format("bench::Rule {}();  // at the end\n", name);
   }
@@ -255,7 +270,17 @@ std::string cpp_source(const StepParts& step) {
 }
 
 std::string python_source(const StepParts& step) {
-  std::string text = "class Tensors:\n    \"\"\"What is there before the step.\"\"\"\n\n";
+  std::string text;
+  if (!step.named.empty()) {
+    text = "class Named:\n    \"\"\"Called by name.\"\"\"\n\n";
+    for (const auto& [object, named] : step.named) {
+      text += fmt::format("    {} = bench.Operator(\n        {}, {}, [{}],\n{})\n", object,
+                          text_literal(named.schema), named.positional,
+                          fmt::join(named.row_arguments, ", "), lines_literal(named.row, 8));
+    }
+    text += "\n\n";
+  }
+  text += "class Tensors:\n    \"\"\"What is there before the step.\"\"\"\n\n";
   text += "    def __init__(self):\n";
   for (const std::string& declaration : step.tensors.declarations) {
     text += "        " + declaration + "\n";

@@ -51,7 +51,7 @@ struct FunctionText {
 
 /// A step's pieces of text.
 struct StepParts {
-  const std::map<std::string, std::string>& boxed;  ///< see Calls
+  const std::map<std::string, Named>& named;  ///< see Calls
   const TensorsText& tensors;
   const std::vector<FunctionText>& functions;
   const std::vector<std::string>& lines;  ///< of the step itself

@@ -67,7 +67,7 @@ class StepWriter {
     write_units();
     lines_ = shortened(lines_, is_python());
     StepText text;
-    text.body = step_source({used_.boxed, tensors_, functions_, lines_}, dialect_);
+    text.body = step_source({used_.named, tensors_, functions_, lines_}, dialect_);
     text.communicates = communicates_;
     text.boxed = showing_.boxed;
     text.used = std::move(used_);

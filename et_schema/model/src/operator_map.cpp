@@ -46,6 +46,31 @@ bool can_be_given(std::string_view recorded, std::string_view wanted) {
   return is_same && from.is_list == to.is_list;
 }
 
+/// "Tensor?" → "Optional[Tensor]", "int[]" → "List[int]".
+std::string script_type(std::string_view type) {
+  if (type.ends_with('?')) {
+    type.remove_suffix(1);
+    return fmt::format("Optional[{}]", script_type(type));
+  }
+  if (type.ends_with("[]")) {
+    type.remove_suffix(2);
+    return fmt::format("List[{}]", script_type(type));
+  }
+  return std::string(type);
+}
+
+/// The functions of a text of them, each from its "def " on.
+std::vector<std::string_view> definitions_of(std::string_view functions) {
+  std::vector<std::string_view> definitions;
+  while (!functions.empty()) {
+    const std::size_t next = functions.find("\ndef ");
+    const std::size_t end = next == std::string_view::npos ? functions.size() : next + 1;
+    definitions.push_back(functions.substr(0, end));
+    functions.remove_prefix(end);
+  }
+  return definitions;
+}
+
 /// The process's own map, made when it is first used.
 OperatorMap& map_of_process() {
   static OperatorMap map = [] {
@@ -97,6 +122,28 @@ std::string MapRow::by() const {
   return approximate.empty()
              ? "the operator map: " + what
              : fmt::format("the operator map, approximately: {} ({})", what, approximate);
+}
+
+std::string MapRow::source() const {
+  std::vector<std::string> parameters;
+  for (const MapParameter& parameter : takes) {
+    parameters.push_back(
+        fmt::format("{}: {}", parameter.names.front(), script_type(parameter.type)));
+  }
+  std::string text = fmt::format("def row({}):\n{}", fmt::join(parameters, ", "), does);
+  std::vector<std::string_view> others = definitions_of(functions);
+  const auto is_called = [&text](std::string_view definition) {
+    constexpr std::string_view kDef = "def ";
+    const std::size_t open = definition.find('(');
+    return open == std::string_view::npos || !definition.starts_with(kDef) ||
+           text.find(definition.substr(kDef.size(), open + 1 - kDef.size())) != std::string::npos;
+  };
+  for (auto called = std::ranges::find_if(others, is_called); called != others.end();
+       called = std::ranges::find_if(others, is_called)) {
+    text.insert(0, *called);
+    others.erase(called);
+  }
+  return text;
 }
 
 std::string MapRow::place() const {

@@ -62,4 +62,14 @@ bool is_in_libtorch(std::string_view op) {
          std::ranges::any_of(public_operators(op), is_schema);
 }
 
+bool lays_out_in_place(std::string_view op) {
+  if (op.starts_with("aten::resize_") || op == "aten::set_") {
+    return true;
+  }
+  return op.ends_with('_') &&
+         std::ranges::any_of(
+             public_operators(op.substr(0, op.size() - 1)),
+             [](std::string_view schema) { return returns_of(schema).starts_with("Tensor(a)"); });
+}
+
 }  // namespace understudy::et_schema

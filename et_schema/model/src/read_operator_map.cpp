@@ -216,6 +216,7 @@ void OperatorMap::add_rows(std::string_view json, const std::string& file, MapPl
   for (const JsonField& field : root.at("rows").items()) {
     MapRow& row = added.emplace_back();
     row.file = file;
+    row.is_of_benchmark = place == MapPlace::kBeforeBuiltIn;
     row.number = added.size() - 1;
     row.functions = functions;
     RowReader(field, row).read();

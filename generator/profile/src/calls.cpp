@@ -52,26 +52,13 @@ std::vector<TensorRole> roles_of(const RecordedCall& call) {
   return roles;
 }
 
-/// Whether an operator gives what it writes another layout, without touching its elements:
-/// transpose_, whose other form gives a view, and those that have no other form.
-bool lays_out(std::string_view op) {
-  if (op.starts_with("aten::resize_") || op == "aten::set_") {
-    return true;
-  }
-  return op.ends_with('_') &&
-         std::ranges::any_of(et_schema::public_operators(op.substr(0, op.size() - 1)),
-                             [](std::string_view schema) {
-                               const std::string_view returns = et_schema::returns_of(schema);
-                               return returns.starts_with("Tensor(a)");
-                             });
-}
-
 /// The results of an operator that returns what it writes: "Tensor(a!) self" and "-> Tensor(a!)".
 /// Nothing where that may get another layout: t_, resize_, and what is empty before "out" is
 /// written.
 std::optional<CallResults> written_results(const Call& call) {
   const std::string_view returns = et_schema::returns_of(call.recorded.schema);
-  if (lays_out(et_schema::without_overload(et_schema::operator_name(call.recorded.schema))) ||
+  if (et_schema::lays_out_in_place(
+          et_schema::without_overload(et_schema::operator_name(call.recorded.schema))) ||
       !returns.starts_with("Tensor(") || returns.find('!') == std::string_view::npos ||
       returns.find('[') != std::string_view::npos) {
     return {};

@@ -2,7 +2,6 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/frontend/resolver.h>
@@ -31,28 +30,6 @@ using torch::jit::Node;
 using torch::jit::Stack;
 using torch::jit::Value;
 namespace prim = c10::prim;
-
-/// "Tensor?" → "Optional[Tensor]", "int[]" → "List[int]".
-std::string script_type(std::string_view type) {
-  if (type.ends_with('?')) {
-    type.remove_suffix(1);
-    return fmt::format("Optional[{}]", script_type(type));
-  }
-  if (type.ends_with("[]")) {
-    type.remove_suffix(2);
-    return fmt::format("List[{}]", script_type(type));
-  }
-  return std::string(type == "Device" ? "Device" : type);
-}
-
-std::string source_of(const et_schema::MapRow& row) {
-  std::vector<std::string> parameters;
-  for (const et_schema::MapParameter& parameter : row.takes) {
-    parameters.push_back(
-        fmt::format("{}: {}", parameter.names.front(), script_type(parameter.type)));
-  }
-  return fmt::format("{}def row({}):\n{}", row.functions, fmt::join(parameters, ", "), row.does);
-}
 
 [[noreturn]] void refuse(const et_schema::MapRow& row, const std::string& expected,
                          const std::string& got) {
@@ -148,7 +125,7 @@ std::function<void(Stack&)> built_in_call(const Node& node) {
 
 std::shared_ptr<Graph> compile_row(const et_schema::MapRow& row) {
   static std::map<std::string, std::shared_ptr<torch::jit::CompilationUnit>> compiled;
-  const std::string source = source_of(row);
+  const std::string source = row.source();
   auto [unit, is_new] = compiled.try_emplace(source);
   if (is_new) {
     unit->second = std::make_shared<torch::jit::CompilationUnit>();

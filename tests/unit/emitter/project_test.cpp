@@ -119,6 +119,52 @@ TEST(Project, BodiesThatWriteIntoListsAreWhole) {
   }
 }
 
+TEST(Project, TheOperatorMapsFunctionsRunInPlaceOfALibrarys) {
+  Bench bench = bench_with_kernel();
+  Program& program = bench.programs.front();
+  program.schemas = {
+      "_C::rms_norm(Tensor! result, Tensor input, Tensor weight, float epsilon) -> ()"};
+  program.instructions.resize(1);
+  Instruction& norm = program.instructions.front();
+  norm.name = "_C::rms_norm";
+  norm.args = {norm.results.front(), norm.args.front(), norm.args.front(), Argument{1e-6}};
+  norm.results.clear();
+  program.slots[1].external = program.storages[1].external = true;
+  const Project cpp = emit_project(bench, Language::kCpp, "demo");
+  EXPECT_TRUE(cpp.missing.empty());
+  EXPECT_TRUE(cpp.foreign.empty());
+  ASSERT_EQ(cpp.mapped.size(), 1U);
+  EXPECT_EQ(cpp.mapped.front().name, "_C::rms_norm");
+  EXPECT_EQ(cpp.mapped.front().reason, "the operator map: aten::rms_norm");
+  EXPECT_TRUE(cpp.files.contains("bench/rows.h"));
+  const Project python = emit_project(bench, Language::kPython, "demo");
+  EXPECT_EQ(python.mapped.size(), 1U);
+  const std::string& cpp_step = cpp.files.at("step_rank0.cpp");
+  EXPECT_NE(
+      cpp_step.find(
+          "bench::Operator C_rms_norm(\n"
+          "    \"_C::rms_norm(Tensor result, Tensor input, Tensor weight, float epsilon) -> ()\",\n"
+          "    bench::row({0, 1, 2, 3},\n"
+          "               \"def row(result: Tensor, input: Tensor, weight: Optional[Tensor], "
+          "epsilon: "
+          "float):\\n\"\n"
+          "               \"  result.copy_(torch.rms_norm(input, [input.size(-1)], weight, "
+          "epsilon))\\n\"));\n"),
+      std::string::npos)
+      << cpp_step;
+  EXPECT_NE(cpp_step.find("  op::C_rms_norm(t.result, t.input, t.input, 1e-06);"),
+            std::string::npos)
+      << cpp_step;
+  const std::string& python_step = python.files.at("step_rank0.py");
+  EXPECT_NE(python_step.find("    C_rms_norm = bench.Operator(\n"), std::string::npos)
+      << python_step;
+  EXPECT_NE(python_step.find("Named.C_rms_norm(t.result, t.input, t.input, 1e-06)"),
+            std::string::npos)
+      << python_step;
+  EXPECT_FALSE(
+      emit_project(bench_with_body(), Language::kCpp, "demo").files.contains("bench/rows.h"));
+}
+
 TEST(Project, OperatorsThatNeedALibraryAreNamed) {
   Bench bench = bench_with_body();
   Instruction& op = bench.programs.edit(0).instructions.front();
@@ -161,6 +207,24 @@ TEST(Project, OperatorsOfAnotherSchemaAreCalledByName) {
                       "    \"aten::relu(Tensor self, bool in_place) -> Tensor\");"),
             std::string::npos)
       << step;
+}
+
+TEST(Project, WhatIsLaidOutInPlaceKeepsItsTensorsLayout) {
+  Bench bench = bench_with_kernel();
+  Program& program = bench.programs.front();
+  program.schemas = {"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)"};
+  program.instructions.resize(1);
+  Instruction& transposed = program.instructions.front();
+  transposed.name = "aten::transpose_";
+  transposed.args.push_back(Argument{std::int64_t{0}});
+  transposed.args.push_back(Argument{std::int64_t{1}});
+  const std::string cpp = emit_project(bench, Language::kCpp, "demo").files.at("step_rank0.cpp");
+  EXPECT_NE(cpp.find("bench::another(t.input).transpose_(0, 1)"), std::string::npos) << cpp;
+  const std::string python =
+      emit_project(bench, Language::kPython, "demo").files.at("step_rank0.py");
+  EXPECT_NE(python.find("ops.aten.transpose_.default(bench.another(t.input), 0, 1)"),
+            std::string::npos)
+      << python;
 }
 
 TEST(Project, StatesHaveTheShareOfZerosThatTheOriginalHad) {

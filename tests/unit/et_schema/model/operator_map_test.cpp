@@ -45,6 +45,23 @@ TEST(OperatorMap, ARowTakesRecordedArgumentsByName) {
   EXPECT_EQ(map.find("other::norm(Tensor x) -> Tensor").why_not, "");
 }
 
+TEST(OperatorMap, ARowsSourceHasTheFunctionsThatItCalls) {
+  OperatorMap map;
+  map.add_rows(
+      R"json({"format": "understudy operator map", "version": 1,
+              "functions": ["def half(x: Tensor) -> Tensor:", "  return x / 2",
+                            "def other(x: Tensor) -> Tensor:", "  return x",
+                            "def fourth(x: Tensor) -> Tensor:", "  return half(half(x))"],
+              "rows": [{"operators": ["mine::op"], "takes": ["Tensor x", "int[]? sizes", "Tensor[] all"],
+                        "does": ["return fourth(x)"]}]})json",
+      "mine.json");
+  EXPECT_EQ(map.rows().front().source(),
+            "def half(x: Tensor) -> Tensor:\n  return x / 2\n"
+            "def fourth(x: Tensor) -> Tensor:\n  return half(half(x))\n"
+            "def row(x: Tensor, sizes: Optional[List[int]], all: List[Tensor]):\n"
+            "  return fourth(x)\n");
+}
+
 TEST(OperatorMap, ACallThatDoesNotFitSaysWhy) {
   const OperatorMap map = map_of(kNorm);
   EXPECT_EQ(map.find("mine::norm(Tensor x) -> Tensor").why_not,

@@ -1,10 +1,13 @@
 #include "replayer/dispatch/schema_map.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/enum_tag.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "et_schema/model/public_operators.h"
 #include "program_builder.h"
 
 namespace understudy::replayer::testing {
@@ -26,6 +29,21 @@ TEST(RecordedSchema, SymbolicIntegersAreIntegers) {
   const RecordedSchema schema =
       parse_recorded_schema("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)");
   EXPECT_EQ(schema.types, (Names{"Tensor(a)", "int[]"}));
+}
+
+TEST(RecordedSchema, WhatIsLaidOutInPlaceIsKnownByName) {
+  std::size_t tagged = 0;
+  const auto& dispatcher = c10::Dispatcher::singleton();
+  for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
+    const auto handle = dispatcher.findSchema(name);
+    if (handle && handle->hasTag(at::Tag::inplace_view)) {
+      EXPECT_TRUE(et_schema::lays_out_in_place(name.name)) << name;
+      ++tagged;
+    }
+  }
+  EXPECT_GT(tagged, 10U);
+  EXPECT_FALSE(et_schema::lays_out_in_place("aten::transpose"));
+  EXPECT_FALSE(et_schema::lays_out_in_place("aten::add_"));
 }
 
 TEST(RecordedSchema, BareNamesHaveNoArguments) {

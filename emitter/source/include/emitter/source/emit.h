@@ -25,6 +25,7 @@ struct Missing {
 struct Project {
   std::map<std::string, std::string> files;  ///< path in the project → content
   std::vector<Missing> missing;              ///< in order of names
+  std::vector<Missing> mapped;   ///< done by functions of the operator map; `reason`: which
   std::vector<Missing> foreign;  ///< called, but neither LibTorch nor the project has them
   std::uint64_t operators = 0;   ///< over all ranks, those that are missing included
   std::uint64_t boxed = 0;       ///< called by name, not by a typed function

@@ -36,9 +36,12 @@ struct MapRow {
   std::vector<std::string> told;          ///< the texts that `facts` shows
   OperatorFacts facts;                    ///< what its arguments have to hold
   std::string approximate;                ///< why its time is not the original's; empty: it is
+  bool is_of_benchmark = false;           ///< a benchmark brought it, not this process's user
 
   /// "the operator map: aten::rms_norm", for reports.
   [[nodiscard]] std::string by() const;
+  /// Its function in TorchScript, `def row(…)`, behind those that it calls.
+  [[nodiscard]] std::string source() const;
   /// "row 3 of the built-in operator map".
   [[nodiscard]] std::string place() const;
 };

@@ -24,4 +24,9 @@ namespace understudy::et_schema {
 /// "aten::add".
 [[nodiscard]] bool is_in_libtorch(std::string_view op);
 
+/// Whether an operator gives what it writes another layout, without touching its elements:
+/// "aten::transpose_", whose other form gives a view, and those that have no other form. LibTorch
+/// tags most of them `inplace_view`.
+[[nodiscard]] bool lays_out_in_place(std::string_view op);
+
 }  // namespace understudy::et_schema
