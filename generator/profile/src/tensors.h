@@ -94,6 +94,7 @@ class Tensors {
   [[nodiscard]] const SeenStorage& storage_of(SeenIndex index) const {
     return storages_[seen_[index].storage];
   }
+  [[nodiscard]] std::size_t size() const { return seen_.size(); }
   [[nodiscard]] std::size_t storages() const { return storages_.size(); }
 
   [[nodiscard]] StorageIndex add_storage(const SeenStorage& storage);

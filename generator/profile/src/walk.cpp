@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "buckets.h"
 #include "et_schema/model/slot_extent.h"
 #include "identity.h"
 #include "input_tensors.h"
@@ -27,6 +28,7 @@ class Walk {
         host_(host),
         calls_(calls),
         losses_(losses),
+        buckets_(walked_.tensors),
         results_(profile, host, walked_.tensors, arena),
         autograd_(profile, host, calls),
         gradients_(walked_.tensors),
@@ -41,6 +43,7 @@ class Walk {
       ++moment_;
       moment.is_begin ? begin(moment.event) : end(moment.event);
     }
+    buckets_.lay();
     for (std::size_t i = 0; i < walked_.tensors.storages(); ++i) {
       if (walked_.tensors.storage(static_cast<StorageIndex>(i)).is_external) {
         losses_.add(Loss::kExternalTensors);
@@ -79,6 +82,11 @@ class Walk {
     for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
       walked_.uses.push_back({call.recorded.tensors[i], frame.inputs[i]});
       walked_.tensors[frame.inputs[i]].used = moment_;
+      if (call.communicates || event_of(index).name.starts_with("c10d::")) {
+        buckets_.communicate(frame.inputs[i]);
+      } else if (call.role_of[i].is_written && call.role_of[i].name == "out") {
+        buckets_.fill(frame.inputs[i]);
+      }
     }
     if (!open.empty() && open.back().keeps_gradient && !frame.inputs.empty() &&
         call.role_of[0].is_written) {
@@ -251,6 +259,7 @@ class Walk {
   std::span<Call> calls_;
   et_schema::Losses& losses_;
   Walked walked_;
+  Buckets buckets_;
   ResultTensors results_;
   Autograd autograd_;
   Gradients gradients_;

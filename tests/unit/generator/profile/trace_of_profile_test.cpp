@@ -429,6 +429,41 @@ TEST(TraceOfProfile, WithoutItsEquationEinsumIsOpened) {
   EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U);
 }
 
+TEST(TraceOfProfile, WhatOutFillsLiesInTheBucketThatIsCommunicated) {
+  const auto filled = [](const char* sizes, const char* strides) {
+    const auto four = [](const char* list) { return fmt::format("[{0},{0},[],{0}]", list); };
+    return shapes(four(sizes), four(strides), R"(["float","float","Scalar","float"])",
+                  R"(["","","1",""])");
+  };
+  const auto sent = [](int elements) {
+    return shapes(fmt::format("[[[{}]],[],[],[],[],[]]", elements), "[[[1]],[],[],[],[],[]]",
+                  R"(["TensorList","","","","Scalar","Scalar"])", R"(["","","","","True","-1"])");
+  };
+  const auto trace_with = [&](int elements) {
+    Profile profile = ProfileText()
+                          .op("aten::add", 0, 10, filled("[7]", "[1]"))
+                          .op("aten::add", 20, 10, filled("[4,8]", "[8,1]"))
+                          .op("aten::add", 40, 10, filled("[4]", "[1]"))
+                          .op("c10d::allreduce_", 60, 10, sent(elements))
+                          .parsed();
+    profile.distributed = et_schema::DistributedInfo{"gloo", 0, 2, {}, {}};
+    return trace_of_profile(profile, like_first);
+  };
+  const auto place = [](const Tensor& tensor) {
+    return std::pair(tensor.storage_id, tensor.storage_offset);
+  };
+  const Trace trace = trace_with(36);
+  const Tensor& bucket = *et_schema::communication_calls(trace).begin()->second.inputs.at(0);
+  EXPECT_NE(input(node_of(trace, "aten::add"), 3).storage_id, bucket.storage_id);
+  EXPECT_EQ(place(input(node_of(trace, "aten::add", 1), 3)), std::pair(bucket.storage_id, 0L));
+  EXPECT_EQ(place(input(node_of(trace, "aten::add", 2), 3)), std::pair(bucket.storage_id, 32L));
+
+  const Trace other = trace_with(37);  // as many as none of them have together
+  const Tensor& alone = *et_schema::communication_calls(other).begin()->second.inputs.at(0);
+  EXPECT_NE(input(node_of(other, "aten::add", 1), 3).storage_id, alone.storage_id);
+  EXPECT_EQ(other.losses[Loss::kExternalTensors], trace.losses[Loss::kExternalTensors] + 2);
+}
+
 TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
   Profile profile =
       ProfileText()

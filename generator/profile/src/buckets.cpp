@@ -1,0 +1,69 @@
+#include "buckets.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <ranges>
+
+#include "et_schema/model/slot_extent.h"
+
+namespace understudy::generator {
+
+/// Elements of a storage of its own that no operator of the profile can have made; 0: it is
+/// another.
+std::int64_t Buckets::elements_of(SeenIndex index) const {
+  const SeenTensor& tensor = tensors_[index];
+  const SeenStorage& storage = tensors_.storage(tensor.storage);
+  const std::int64_t item_bytes = et_schema::item_size(tensor.dtype);
+  const bool is_older = storage.is_external && tensor.maker == kNoEvent && item_bytes > 0;
+  return is_older ? storage.bytes / item_bytes : 0;
+}
+
+void Buckets::fill(SeenIndex part) {
+  if (elements_of(part) > 0 && !parts_.contains(tensors_[part].storage)) {
+    std::erase(filled_, part);
+    filled_.push_back(part);
+  }
+}
+
+void Buckets::communicate(SeenIndex whole) {
+  const SeenTensor& bucket = tensors_[whole];
+  if (bucket.sizes.size() != 1 || bucket.sizes[0] != elements_of(whole)) {
+    return;
+  }
+  const auto count_to_bucket = [&](auto&& parts) {
+    std::int64_t left = bucket.sizes[0];
+    std::size_t count = 0;
+    for (const SeenIndex part : parts) {
+      if (left <= 0 || tensors_[part].dtype != bucket.dtype) {
+        break;
+      }
+      left -= std::min(elements_of(part), left + 1);
+      ++count;
+    }
+    return left == 0 ? static_cast<std::ptrdiff_t>(count) : 0;
+  };
+  const std::ptrdiff_t last = count_to_bucket(filled_ | std::views::reverse);
+  const auto begin = last > 0 ? filled_.end() - last : filled_.begin();
+  const auto end = last > 0 ? filled_.end() : begin + count_to_bucket(filled_);
+  std::int64_t offset = 0;
+  for (auto part = begin; part != end; ++part) {
+    parts_[tensors_[*part].storage] = {bucket.storage, offset};
+    offset += elements_of(*part);
+  }
+  filled_.erase(begin, end);
+}
+
+void Buckets::lay() {
+  for (const auto& [storage, place] : parts_) {
+    tensors_.storage(storage) = {};
+  }
+  for (SeenIndex i = 0; i < tensors_.size() && !parts_.empty(); ++i) {
+    SeenTensor& tensor = tensors_[i];
+    if (const auto part = parts_.find(tensor.storage); part != parts_.end()) {
+      tensor.storage = part->second.bucket;
+      tensor.offset += part->second.offset;
+    }
+  }
+}
+
+}  // namespace understudy::generator
