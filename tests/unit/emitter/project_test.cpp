@@ -121,7 +121,7 @@ TEST(Project, BodiesThatWriteIntoListsAreWhole) {
 
 TEST(Project, TheOperatorMapsFunctionsRunInPlaceOfALibrarys) {
   Bench bench = bench_with_kernel();
-  Program& program = bench.programs.front();
+  Program& program = bench.programs.edit(0);
   program.schemas = {
       "_C::rms_norm(Tensor! result, Tensor input, Tensor weight, float epsilon) -> ()"};
   program.instructions.resize(1);
@@ -211,7 +211,7 @@ TEST(Project, OperatorsOfAnotherSchemaAreCalledByName) {
 
 TEST(Project, WhatIsLaidOutInPlaceKeepsItsTensorsLayout) {
   Bench bench = bench_with_kernel();
-  Program& program = bench.programs.front();
+  Program& program = bench.programs.edit(0);
   program.schemas = {"aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)"};
   program.instructions.resize(1);
   Instruction& transposed = program.instructions.front();

@@ -33,7 +33,7 @@ TEST(RecordedSchema, SymbolicIntegersAreIntegers) {
 
 TEST(RecordedSchema, WhatIsLaidOutInPlaceIsKnownByName) {
   std::size_t tagged = 0;
-  const auto& dispatcher = c10::Dispatcher::singleton();
+  auto& dispatcher = c10::Dispatcher::singleton();
   for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
     const auto handle = dispatcher.findSchema(name);
     if (handle && handle->hasTag(at::Tag::inplace_view)) {
