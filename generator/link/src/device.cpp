@@ -86,17 +86,14 @@ class DeviceLinker {
 
   /// Looks only at kernels: a copy or a fill of no bytes has no event anywhere.
   void find_unanswered(DeviceEvents& result) const {
-    const auto is_answered = [this](const KinetoEvent* call) {
-      return is_answered_[static_cast<std::size_t>(call - profile_.events.data())];
-    };
-    for (const KinetoEvent& call : profile_.events) {
-      if (call.category != KinetoCategory::kRuntime || call.correlation <= 0 ||
-          call.name.find("LaunchKernel") == std::string_view::npos ||
-          is_answered(launches_.of(call))) {
+    for (std::size_t i = 0; i < profile_.events.size(); ++i) {
+      const KinetoEvent& call = profile_.events[i];
+      if (is_answered_[i] || call.category != KinetoCategory::kRuntime || call.correlation <= 0 ||
+          call.name.find("LaunchKernel") == std::string_view::npos) {
         continue;
       }
       const HostIndex index = operator_around(profile_, host_, call);
-      if (index != kNoEvent && !is_answered(&profile_.events[host_.events[index].source])) {
+      if (index != kNoEvent && !is_answered_[host_.events[index].source]) {
         result.unanswered.push_back(index);
       }
     }

@@ -296,9 +296,9 @@ class CallsReader {
   }
 
   [[nodiscard]] static std::int64_t ranks_of(const Profile& profile) {
-    constexpr std::int64_t kMost = 65536;
-    return profile.distributed ? std::clamp<std::int64_t>(profile.distributed->world_size, 1, kMost)
-                               : 1;
+    return profile.distributed
+               ? std::clamp<std::int64_t>(profile.distributed->world_size, 1, kMostRanks)
+               : 1;
   }
 
   /// Begin of the first event behind the call, if it is soon enough to be of the same code.

@@ -72,7 +72,7 @@ class CommMaker {
 
   /// `elements` as one tensor, or shared evenly among `parts`.
   std::vector<Tensor*> tensors(std::int64_t elements, std::int64_t parts, DType dtype) {
-    const bool is_even = parts > 0 && elements % parts == 0;
+    const bool is_even = parts > 0 && parts <= kMostRanks && elements % parts == 0;
     std::vector<Tensor*> made(is_even ? static_cast<std::size_t>(parts) : 1);
     for (Tensor*& each : made) {
       each = tensor(is_even ? elements / parts : elements, dtype);

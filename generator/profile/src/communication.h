@@ -8,6 +8,9 @@
 
 namespace understudy::generator {
 
+/// What tells of more ranks is damaged; each takes a tensor.
+inline constexpr std::int64_t kMostRanks = 65536;
+
 /// A record_param_comms as a trace has it.
 struct RecordedComm {
   RecordedCall call;  ///< its tensors: the inputs and, where they are others, the outputs

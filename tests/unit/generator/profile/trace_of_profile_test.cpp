@@ -487,6 +487,22 @@ TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
   EXPECT_EQ(gather.outputs.size(), 2U) << "one of each rank";
 }
 
+TEST(TraceOfProfile, AGatherHasATensorOfEachRankUnlessItsRanksAreDamaged) {
+  const auto outputs = [](std::string_view elements, std::string_view ranks) {
+    Profile profile =
+        ProfileText()
+            .op("record_param_comms", 30, 10,
+                fmt::format(R"("Collective name":"all_gather","dtype":"Float","In msg nelems":4,)"
+                            R"("Out msg nelems":{},"Group size":{},"Process Group Name":"0")",
+                            elements, ranks))
+            .parsed();
+    const Trace trace = trace_of_profile(profile, like_first);
+    return et_schema::communication_calls(trace).begin()->second.outputs.size();
+  };
+  EXPECT_EQ(outputs("8", "2"), 2U);
+  EXPECT_EQ(outputs("1000000000000", "1000000000000"), 1U);
+}
+
 TEST(TraceOfProfile, WhatAClassOfPythonsTakesOnIsOpened) {
   Profile profile = ProfileText()
                         .op("aten::add", 0, 90, kTwo)
