@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <string_view>
 #include <utility>
 
+#include "et_schema/support/signal_words.h"
+
 namespace understudy::cli {
 namespace {
+
+using et_schema::NumberText;
+using et_schema::say;
 
 constexpr std::array kSignals = {SIGINT, SIGTERM};
 std::atomic<int> noted = 0;
@@ -52,32 +56,14 @@ void set_actions(Handler handler) {
 
 // What follows makes only such calls as a signal handler may.
 
-void say(std::string_view words) {
-  // If nobody reads it, that is no reason to do anything else.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, words.data(), words.size());
-}
-
-/// A number as text.
-class NumberText {
- public:
-  explicit NumberText(std::int64_t number) {
-    const auto end = std::to_chars(digits_.data(), digits_.data() + digits_.size(), number).ptr;
-    length_ = static_cast<std::size_t>(end - digits_.data());
-  }
-  [[nodiscard]] std::string_view text() const { return {digits_.data(), length_}; }
-
- private:
-  std::array<char, 20> digits_{};  // enough for 2^63
-  std::size_t length_ = 0;
-};
-
 /// The beginning of a process's file `name` ("/comm") in /proc.
 class ProcessFile {
  public:
   ProcessFile(std::int64_t pid, std::string_view name) {
     std::array<char, 48> path{};
     char* end = path.data();
-    for (const std::string_view part : {std::string_view("/proc/"), NumberText(pid).text(), name}) {
+    for (const std::string_view part :
+         {std::string_view("/proc/"), NumberText(static_cast<std::uint64_t>(pid)).text(), name}) {
       end = std::copy(part.begin(), part.end(), end);
     }
     const int before = errno;
@@ -113,7 +99,7 @@ bool say_ended_ranks() {
   for (std::size_t rank = 0; rank < known_ranks.size(); ++rank) {
     if (known_ranks[rank] != 0 && has_ended(known_ranks[rank])) {
       say(++ended == 1 ? "\nreplay: rank " : ", rank ");
-      say(NumberText(static_cast<std::int64_t>(rank)).text());
+      say(static_cast<std::uint64_t>(rank));
     }
   }
   if (ended > 0) {

@@ -96,22 +96,20 @@ void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> g
   for (const GroupId group : with_messages) {
     const std::optional<Reading> reading = reading_of(comms, group);
     for (std::size_t rank = 0; reading && rank < programs.size(); ++rank) {
+      et_schema::Program& program = programs.edit(rank);
       std::size_t number = 0;
-      et_schema::for_each_issued(
-          programs.edit(rank).instructions, [&](et_schema::Instruction& issued) {
-            if (!et_schema::is_communication(issued)) {
-              return;
-            }
-            const CommRecord& call = *comms.ranks()[rank].calls[number++];
-            if (call.group != group || !et_schema::is_message(call.kind)) {
-              return;
-            }
-            const int place =
-                *place_of(call, static_cast<int>(rank), comms.members(group), *reading);
-            programs.edit(rank).losses.add(et_schema::Loss::kRepairedPeers,
-                                           place == call.root_or_peer ? 0 : 1);
-            issued.comm->root_or_peer = place;
-          });
+      et_schema::for_each_issued(program.instructions, [&](et_schema::Instruction& issued) {
+        if (!et_schema::is_communication(issued)) {
+          return;
+        }
+        const CommRecord& call = *comms.ranks()[rank].calls[number++];
+        if (call.group != group || !et_schema::is_message(call.kind)) {
+          return;
+        }
+        const int place = *place_of(call, static_cast<int>(rank), comms.members(group), *reading);
+        program.losses.add(et_schema::Loss::kRepairedPeers, place == call.root_or_peer ? 0 : 1);
+        issued.comm->root_or_peer = place;
+      });
     }
   }
 }

@@ -44,8 +44,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "step."},
     {"unpaired_events",
      "Begins (B) and ends (E) of a profile's events without the other one on their thread; they "
-     "are "
-     "not read."},
+     "are not read."},
     {"damaged_times",
      "Events of a profile that end before they begin, taken to take no time, or overlap others of "
      "their thread, taken to follow them."},

@@ -3,36 +3,21 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <string_view>
 
 #include "et_schema/support/error.h"
+#include "et_schema/support/signal_words.h"
 
 namespace understudy::replayer {
 namespace {
 
+using et_schema::say;
+
 constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 // For the handler, since the crash may be a stack overflow.
 constexpr std::size_t kStackBytes = 64 * 1024;
-
-/// Writes a text; only with calls that a signal handler may make.
-void say(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-    if (written <= 0) {
-      return;
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-void say_number(std::uint64_t number) {
-  std::array<char, 20> digits{};  // enough for 2^64
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  say({digits.data(), static_cast<std::size_t>(end - digits.data())});
-}
 
 std::string_view cause_of_signal(int signal) {
   switch (signal) {
@@ -58,9 +43,9 @@ void on_crash(int signal) {
   say("\nreplay: ");
   say(step->source->name);
   say(" crashed\n  node:     ");
-  say_number(step->source->node_id);
+  say(step->source->node_id);
   say("\n  expected: a result, or an error that can be caught\n  got:      signal ");
-  say_number(static_cast<std::uint64_t>(signal));
+  say(static_cast<std::uint64_t>(signal));
   say(": ");
   say(cause_of_signal(signal));
   say("\n  hint:     The operator does not check its arguments, and LibTorch has no more to say. "
@@ -89,7 +74,7 @@ void say_running_step() {
     say(", ");
     say(step->source->name);
     say(", node ");
-    say_number(step->source->node_id);
+    say(step->source->node_id);
   }
 }
 
