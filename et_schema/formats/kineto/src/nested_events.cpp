@@ -67,33 +67,44 @@ std::optional<std::size_t> innermost_around(const std::vector<NestedEvent>& even
   return around;
 }
 
-Launches::Launches(const Profile& profile) {
+Launches::Launches(const Profile& profile) : profile_(profile) {
   for (const KinetoEvent& event : profile.events) {
     if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
       calls_.push_back({event.correlation, &event});
-    } else if (event.category == KinetoCategory::kCpuOp && event.external_id > 0) {
-      operators_.push_back({event.external_id, &event});
     }
   }
   sort(calls_);
-  sort(operators_);
-  constexpr std::uint64_t kTenths = 9;
-  std::uint64_t ids = 0;
-  std::uint64_t right = 0;
-  for (const KinetoEvent& event : profile.events) {
-    if (is_device_work(event) && event.external_id > 0) {
-      ++ids;
-      right += is_named_by(find(operators_, event.external_id), event) ? 1U : 0U;
-    }
-  }
-  if (10 * right < kTenths * ids) {
-    operators_.clear();
-  }
 }
 
 const KinetoEvent* Launches::of(const KinetoEvent& work) const {
   const KinetoEvent* call = find(calls_, work.correlation);
-  return call != nullptr ? call : find(operators_, work.external_id);
+  if (call != nullptr || work.external_id <= 0) {
+    return call;
+  }
+  if (!operators_) {
+    operators_ = named_operators();
+  }
+  return find(*operators_, work.external_id);
+}
+
+std::vector<Launches::Known> Launches::named_operators() const {
+  std::vector<Known> operators;
+  for (const KinetoEvent& event : profile_.events) {
+    if (event.category == KinetoCategory::kCpuOp && event.external_id > 0) {
+      operators.push_back({event.external_id, &event});
+    }
+  }
+  sort(operators);
+  constexpr std::uint64_t kTenths = 9;
+  std::uint64_t ids = 0;
+  std::uint64_t right = 0;
+  for (const KinetoEvent& event : profile_.events) {
+    if (is_device_work(event) && event.external_id > 0) {
+      ++ids;
+      right += is_named_by(find(operators, event.external_id), event) ? 1U : 0U;
+    }
+  }
+  return 10 * right < kTenths * ids ? std::vector<Known>() : operators;
 }
 
 void Launches::sort(std::vector<Known>& known) {

@@ -44,10 +44,10 @@ struct NestedEvent {
 [[nodiscard]] std::optional<std::size_t> innermost_around(const std::vector<NestedEvent>& events,
                                                           const KinetoEvent& call);
 
-/// Tells where the work of devices was launched.
+/// Tells where the work of devices was launched; to one thread at a time.
 class Launches {
  public:
-  /// Keeps a view of the profile's events. n log n in them.
+  /// Keeps a view of the profile. n log n in its events.
   explicit Launches(const Profile& profile);
 
   /// The call of the runtime that shares the work's correlation or, where there is none, the
@@ -67,8 +67,13 @@ class Launches {
   static const KinetoEvent* find(const std::vector<Known>& known, std::int64_t id);
   [[nodiscard]] bool is_named_by(const KinetoEvent* operator_, const KinetoEvent& work) const;
 
-  std::vector<Known> calls_;      ///< by correlation
-  std::vector<Known> operators_;  ///< by "External id"; none if that does not count
+  /// By "External id"; none if that does not count.
+  [[nodiscard]] std::vector<Known> named_operators() const;
+
+  const Profile& profile_;
+  std::vector<Known> calls_;  ///< by correlation
+  mutable std::optional<std::vector<Known>>
+      operators_;  ///< once work without a call has asked for them
 };
 
 }  // namespace understudy::et_schema
