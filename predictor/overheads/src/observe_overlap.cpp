@@ -262,7 +262,7 @@ ObservedOverlap observed_overlap(const std::vector<ProfiledDevice>& devices) {
         factor_of(name, "communication", "communication beside kernels", communication, observed);
     one.streams = factor_of(name, "streams", "kernels beside other kernels", streams, observed);
     std::ranges::sort(one.sources);
-    one.sources.erase(std::ranges::unique(one.sources).begin(), one.sources.end());
+    one.sources.erase(std::unique(one.sources.begin(), one.sources.end()), one.sources.end());
     if (one.compute || one.communication || one.streams) {
       observed.devices.push_back(std::move(one));
     }

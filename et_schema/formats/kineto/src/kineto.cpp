@@ -474,10 +474,13 @@ void KinetoParser::refuse_twice() const {
   for (const KinetoEvent& event : profile_.events) {
     sorted.push_back(&event);
   }
-  const auto of = [&](const KinetoEvent* event) { return identity(*event); };
-  std::ranges::sort(sorted, {}, of);
+  std::ranges::sort(sorted, {}, [&](const KinetoEvent* event) { return identity(*event); });
+  // clang 14 refuses the subrange that std::ranges::unique gives.
+  const auto is_same = [&](const KinetoEvent* left, const KinetoEvent* right) {
+    return identity(*left) == identity(*right);
+  };
   const auto different =
-      static_cast<std::size_t>(std::ranges::unique(sorted, {}, of).begin() - sorted.begin());
+      static_cast<std::size_t>(std::unique(sorted.begin(), sorted.end(), is_same) - sorted.begin());
   if (sorted.size() > 2 && 2 * different <= sorted.size()) {
     fail("a profile that is several times in one file", "traceEvents", "each event once",
          fmt::format("{} events, of which {} are different ones", sorted.size(), different),
