@@ -13,6 +13,10 @@ endfunction()
 
 # The optimiser is a third of the compile time of tests, and spares them little.
 set(_test_options $<$<CONFIG:RelWithDebInfo>:-Og>)
+# So is what UndefinedBehaviorSanitizer puts into them: it is the tested sources that it has to watch.
+if(UNDERSTUDY_SANITIZE)
+  list(APPEND _test_options -fno-sanitize=undefined)
+endif()
 
 # understudy_test_headers(NAME LIBRARY HEADERS h…): a precompiled header for test programs that link LIBRARY. What uses it
 # must be compiled as it is: with the same macros, as a program's code.

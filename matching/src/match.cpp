@@ -203,8 +203,10 @@ class Matcher {
 
   /// Message `i` between two ranks, of which one may lack it.
   void check_message(et_schema::GroupId group, const Pair& pair, std::size_t i) const {
-    const auto [from, sends] = pair.sends;
-    const auto [to, receives] = pair.receives;
+    const int from = pair.sends.rank;
+    const int to = pair.receives.rank;
+    const std::vector<std::uint32_t>& sends = pair.sends.calls;
+    const std::vector<std::uint32_t>& receives = pair.receives.calls;
     const std::string& name = comms_.groups()[group].name;
     const auto last_of_both = [&] {
       return last_calls(comms_, from, group, sends, i) + last_calls(comms_, to, group, receives, i);

@@ -42,8 +42,8 @@ class Fleet {
       columns_.emplace_back();
     }
     add_class_rows();
-    for (const auto& [name, unused] : candidates.front().features) {
-      add_feature_row([&name](const Candidate& row) { return row.features.at(name); });
+    for (const auto& feature : candidates.front().features) {
+      add_feature_row([&](const Candidate& row) { return row.features.at(feature.first); });
     }
     add_ratio_rows(choose_on);
     for (std::vector<double>& column : columns_) {

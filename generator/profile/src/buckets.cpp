@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <ranges>
 
 #include "et_schema/model/slot_extent.h"
 
@@ -30,21 +29,21 @@ void Buckets::communicate(SeenIndex whole) {
   if (bucket.sizes.size() != 1 || bucket.sizes[0] != elements_of(whole)) {
     return;
   }
-  const auto count_to_bucket = [&](auto&& parts) {
+  const auto count_to_bucket = [&](auto part, auto end_of_parts) {
     std::int64_t left = bucket.sizes[0];
     std::size_t count = 0;
-    for (const SeenIndex part : parts) {
-      if (left <= 0 || tensors_[part].dtype != bucket.dtype) {
+    for (; part != end_of_parts; ++part) {
+      if (left <= 0 || tensors_[*part].dtype != bucket.dtype) {
         break;
       }
-      left -= std::min(elements_of(part), left + 1);
+      left -= std::min(elements_of(*part), left + 1);
       ++count;
     }
     return left == 0 ? static_cast<std::ptrdiff_t>(count) : 0;
   };
-  const std::ptrdiff_t last = count_to_bucket(filled_ | std::views::reverse);
+  const std::ptrdiff_t last = count_to_bucket(filled_.rbegin(), filled_.rend());
   const auto begin = last > 0 ? filled_.end() - last : filled_.begin();
-  const auto end = last > 0 ? filled_.end() : begin + count_to_bucket(filled_);
+  const auto end = last > 0 ? filled_.end() : begin + count_to_bucket(filled_.begin(), filled_.end());
   std::int64_t offset = 0;
   for (auto part = begin; part != end; ++part) {
     parts_[tensors_[*part].storage] = {bucket.storage, offset};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include "c10d_calls.h"
@@ -226,6 +225,8 @@ void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
 /// group has the last one's number again.
 class Batches {
  public:
+  using Calls = std::map<NodeIndex, CommCall>;
+
   void add(CommCall& call) {
     if (!calls_.empty() && !can_follow(*calls_.back(), call)) {
       calls_.clear();
@@ -237,9 +238,8 @@ class Batches {
       mark(0);
     }
   }
-  /// `later` are the calls behind the label.
-  template <typename Calls>
-  void end(const Calls& later) {
+  /// The calls behind the label begin at `later`.
+  void end(Calls::const_iterator later, Calls::const_iterator end_of_calls) {
     if (calls_.empty()) {
       return;
     }
@@ -253,7 +253,7 @@ class Batches {
     } else {
       const bool are_several = first + 1 < calls_.size();
       if (first > 0 && are_in_turn(*calls_[first - 1], last) &&
-          is_first_apart(last, are_several, later)) {
+          is_first_apart(last, are_several, later, end_of_calls)) {
         --first;
       }
       if (first + 1 < calls_.size()) {
@@ -273,11 +273,12 @@ class Batches {
   }
   /// Whether the first of the group that ends with `last` has the number before. The next
   /// collective tells; if there is none, the wait for the group does, by its first one's number.
-  template <typename Calls>
-  static bool is_first_apart(const CommCall& last, bool are_several, const Calls& later) {
+  static bool is_first_apart(const CommCall& last, bool are_several, Calls::const_iterator later,
+                             Calls::const_iterator end_of_calls) {
     bool is_waited_for_before = false;
     bool is_waited_for = false;
-    for (const auto& [index, call] : later) {
+    for (; later != end_of_calls; ++later) {
+      const CommCall& call = later->second;
       if (is_collective(call) && call.pg_name == last.pg_name) {
         return call.seq == last.seq;
       }
@@ -305,7 +306,7 @@ class Batches {
   std::vector<CommCall*> calls_;
 };
 
-void find_batches(const Trace& trace, std::map<NodeIndex, CommCall>& calls) {
+void find_batches(const Trace& trace, Batches::Calls& calls) {
   std::map<std::uint64_t, Batches> by_thread;
   auto call = calls.begin();
   for (std::size_t i = 0; i < trace.nodes.size() && !calls.empty(); ++i) {
@@ -314,7 +315,7 @@ void find_batches(const Trace& trace, std::map<NodeIndex, CommCall>& calls) {
       by_thread[node.tid].add(call->second);
       ++call;
     } else if (node.name == "nccl:coalesced") {
-      by_thread[node.tid].end(std::ranges::subrange(call, calls.end()));
+      by_thread[node.tid].end(call, calls.end());
     }
   }
 }
