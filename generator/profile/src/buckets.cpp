@@ -43,7 +43,8 @@ void Buckets::communicate(SeenIndex whole) {
   };
   const std::ptrdiff_t last = count_to_bucket(filled_.rbegin(), filled_.rend());
   const auto begin = last > 0 ? filled_.end() - last : filled_.begin();
-  const auto end = last > 0 ? filled_.end() : begin + count_to_bucket(filled_.begin(), filled_.end());
+  const auto end =
+      last > 0 ? filled_.end() : begin + count_to_bucket(filled_.begin(), filled_.end());
   std::int64_t offset = 0;
   for (auto part = begin; part != end; ++part) {
     parts_[tensors_[*part].storage] = {bucket.storage, offset};
