@@ -19,7 +19,7 @@ struct DeviceWork {
 struct DeviceStep {
   std::string file;
   std::string device;  ///< its name; empty: not told
-  double step_ms = 0;  ///< with its host
+  double step_ms = 0;  ///< from its start to the end of what its device does for it
   double busy_ms = 0;  ///< in which the device worked
   std::vector<DeviceWork> work;
 };

@@ -125,6 +125,20 @@ bool holds_all(const std::vector<std::string>& words, const std::vector<std::str
   });
 }
 
+/// Of "MI300" that of the MI300X; of "" all.
+std::vector<std::string> names_that_hold(std::string_view part) {
+  const auto letters_of = [](std::string_view name) {
+    return fmt::format("{}", fmt::join(words_of(name), ""));
+  };
+  std::vector<std::string> names;
+  for (const Card& card : known_cards()) {
+    if (letters_of(card.name).find(letters_of(part)) != std::string::npos) {
+      names.push_back(card.name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 std::span<const Card> known_cards() {
@@ -179,7 +193,10 @@ Card card_named(const std::string& name_or_file, const std::string& flag) {
   const std::vector<const Card*> alike = cards_like(name_or_file);
   std::ranges::transform(alike, std::back_inserter(names), &Card::name);
   if (names.empty()) {
-    std::ranges::transform(known_cards(), std::back_inserter(names), &Card::name);
+    names = names_that_hold(name_or_file);
+  }
+  if (names.empty()) {
+    names = names_that_hold("");
   }
   throw et_schema::usage_error(
       alike.empty() ? "no such card" : "several such cards",

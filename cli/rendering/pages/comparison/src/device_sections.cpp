@@ -98,7 +98,7 @@ void add_device_sections(const Json& json, std::size_t top, Page& page) {
   for (const auto& [title, key, kind] :
        {std::tuple("device time, ms", "/all", "_ms"), std::tuple("launches", "/all", "_launches"),
         std::tuple("device busy, ms", "", "/busy_ms"),
-        std::tuple("step with its host, ms", "", "/step_ms"),
+        std::tuple("step, to the end of its device's work, ms", "", "/step_ms"),
         std::tuple("device idle, of 1", "", "/idle")}) {
     std::vector<Cell>& row = sides.rows.emplace_back();
     row.emplace_back(std::string(title));

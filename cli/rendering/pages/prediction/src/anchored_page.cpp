@@ -107,7 +107,7 @@ Page anchored_page(const Json& document, std::size_t top) {
                    {"host",
                     "The recorded step",
                     {facts_at(document, "/host",
-                              {figures("Step, with its host", "step_ms", 1, "ms"),
+                              {figures("Step, to the end of its device's work", "step_ms", 1, "ms"),
                                figures("Device busy", "device_busy_ms", 1, "ms"),
                                shares("Device idle", "device_idle")})}},
                    {"operators", "Operators", {calls}}};
