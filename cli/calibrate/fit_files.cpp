@@ -168,6 +168,14 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   result.sections = std::move(fitted.models);
   platform.sections.insert(arguments.sections.begin(), arguments.sections.end());
   predictor::keep_sections(known.sections, platform.sections);
+  if (platform.rows.empty() && platform.sections.empty() && known.cards.empty()) {
+    throw et_schema::bad_input(
+        "nothing was measured in the files",
+        {.file = arguments.inputs.front(),
+         .expected = "calls with times, communication, or a host's overheads",
+         .got = "none",
+         .hint = "a profile tells times of operators where it has their sizes (record_shapes)"});
+  }
   return platform;
 }
 

@@ -2,7 +2,7 @@ understudy_golden(calibrate
   bad_budget bad_card bad_class bad_error communication communication_json communication_nan csv empty_folder
   energy_of_a_cpu help
   job_profiles
-  json measuring_flag_with_input missing_column nan_row no_specification nowhere_to_write nowhere_to_write_fit
+  json measuring_flag_with_input missing_column nan_row no_specification nothing_measured nowhere_to_write nowhere_to_write_fit
   other_json output_is_input overlap platform_file platform_files platform_gzipped platform_older profile_without_card profiles prose semicolons several_cards size_0 unknown_operator)
 if(TARGET understudy_replayer)
   understudy_golden(calibrate
