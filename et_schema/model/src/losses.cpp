@@ -36,7 +36,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"opened_casts",
      "Operators of a profile that autocast calls again with other types: the inner is replayed."},
     {"assumed_arguments",
-     "Texts and lists that a profile leaves out; the schema's default stands for them."},
+     "Texts and lists that a profile leaves out, for which the schema's default stands, and "
+     "operators that compute indices of unknown numbers: these are drawn within their bounds."},
     {"inferred_tensors",
      "Arguments of a profile that several tensors of one layout could be; the likeliest is taken."},
     {"external_tensors",

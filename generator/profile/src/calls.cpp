@@ -170,9 +170,15 @@ class KernelFinder {
     const HostEvent& event = host_.events[call.event];
     return event.is_operator && call.recorded.schema.empty() && !call.is_backward &&
            !call.communicates &&
-           (has_device_ ||
-            (event.end_ns > event.start_ns && name.find("::") != std::string_view::npos &&
-             !name.starts_with("c10d::") && !name.starts_with("profiler::")));
+           (has_device_ || (event.end_ns > event.start_ns &&
+                            name.find("::") != std::string_view::npos && !only_hands_on(name)));
+  }
+
+  /// What communicates is below "c10d::"; a functional collective's wrapper and a storage that is
+  /// put under a tensor, whose arguments no schema fits, compute nothing.
+  [[nodiscard]] static bool only_hands_on(std::string_view name) {
+    return name.starts_with("c10d::") || name.starts_with("profiler::") ||
+           name.starts_with("_c10d_functional") || name == "aten::set_";
   }
 
   std::vector<Call>& calls_;

@@ -1,6 +1,7 @@
 #include "demands.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "et_schema/model/slot_extent.h"
@@ -207,7 +208,45 @@ std::optional<ValueRule> Demands::rule_of_all(const Slot& slot) const {
       most = demand.count;
     }
   }
-  return first ? first : widest_one->rule;
+  if (first || widest_one->count == all || is_order_free(widest_one->rule)) {
+    return first ? first : widest_one->rule;
+  }
+  return lengths_of_parts(slot);
+}
+
+/// Lengths that are asked of parts, and zeros between them; none where nobody asks for such.
+std::optional<ValueRule> Demands::lengths_of_parts(const Slot& slot) const {
+  std::map<std::int64_t, const Demand*> parts;  // by offset, of each the largest
+  for (const Demand& demand : by_storage_[slot.storage]) {
+    if (demand.rule.is<Lengths>() && demand.dtype == slot.dtype) {
+      const Demand*& part = parts[demand.offset];
+      part = part == nullptr || demand.count > part->count ? &demand : part;
+    }
+  }
+  ValueRule whole;
+  std::vector<ValueRule::Segment> segments;
+  std::int64_t covered = slot.offset;
+  const std::int64_t end = slot.offset + element_count(slot);
+  for (const auto& [offset, part] : parts) {
+    if (offset < covered || offset + part->count > end) {
+      continue;
+    }
+    if (offset > covered) {
+      segments.push_back({offset - covered, 0});
+    }
+    const std::vector<ValueRule::Segment>& asked = std::get<Lengths>(part->rule.kind).segments;
+    segments.insert(segments.end(), asked.begin(), asked.end());
+    covered = offset + part->count;
+    whole = part->rule;
+  }
+  if (whole.why.empty() && segments.empty()) {
+    return std::nullopt;
+  }
+  if (covered < end) {
+    segments.push_back({end - covered, 0});
+  }
+  whole.kind = Lengths{std::move(segments)};
+  return whole;
 }
 
 /// A range of some elements says less than the reuse recorded of all of them.

@@ -46,7 +46,7 @@ class Demands {
   /// The demand on the most elements; of several the last one. Null where nothing is asked.
   [[nodiscard]] const Demand* widest(et_schema::StorageId storage) const;
   /// One rule for all of a tensor's elements: offsets or lengths that are asked of its first ones,
-  /// as long as the others can be had with them, else the widest demand.
+  /// as long as the others can be had with them, else the widest demand, or lengths of its parts.
   [[nodiscard]] std::optional<et_schema::ValueRule> rule_of_all(const et_schema::Slot& slot) const;
 
   /// Writes the demands on external storages into their external slots, indices spread as the user
@@ -57,6 +57,8 @@ class Demands {
  private:
   void write(et_schema::StorageId storage, const std::vector<et_schema::SlotId>& slots,
              const Demand& demand);
+  [[nodiscard]] std::optional<et_schema::ValueRule> lengths_of_parts(
+      const et_schema::Slot& slot) const;
   [[nodiscard]] bool is_met_by_a_reuse(et_schema::StorageId storage, const Demand& demand) const;
 
   et_schema::Program& program_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "et_schema/model/schema_text.h"
@@ -29,7 +30,9 @@ const Slot* CallView::first_slot(const Argument* argument) const {
 }
 
 const Slot* CallView::tensor(std::string_view name) const {
-  return first_slot(find(name));
+  const std::size_t end = std::min(name.find('|'), name.size());
+  const Slot* slot = first_slot(find(name.substr(0, end)));
+  return slot != nullptr || end == name.size() ? slot : tensor(name.substr(end + 1));
 }
 
 const Slot* CallView::first_argument() const {

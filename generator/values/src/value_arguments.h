@@ -20,7 +20,8 @@ class CallView {
   [[nodiscard]] std::string_view overload() const;
   [[nodiscard]] std::size_t argument_count() const { return instruction_.args.size(); }
 
-  /// The tensor, or the first of a list of tensors; null if there is none.
+  /// The tensor, or the first of a list of tensors; null if there is none. Of names "a|b", of which
+  /// an operator has one or leaves one undefined, the first that there is.
   [[nodiscard]] const et_schema::Slot* tensor(std::string_view name) const;
   [[nodiscard]] const et_schema::Slot* first_argument() const;
   [[nodiscard]] const et_schema::Slot* first_result() const { return result(0); }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "generator/flow/model_names.h"
+#include "value_arguments.h"
 #include "value_carry.h"
 #include "value_kinds.h"
 #include "value_rules.h"
@@ -124,9 +125,9 @@ void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
   }
 }
 
-/// The permutation is made as the identity, so what is asked of the permuted lengths holds for
-/// the lengths: parts sent to each rank add up to the values sent beside them, and all of them to
-/// the number of values.
+/// The permutation is made as the identity, as far as it is none of more places than rows, so what
+/// is asked of the permuted lengths holds for the lengths: parts sent to each rank add up to the
+/// values sent beside them, and all of them to the number of values.
 void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
   const Argument* source = find_argument(program_, instruction, "lengths");
   const auto* source_slot =
@@ -137,6 +138,22 @@ void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
   const auto* permuted = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
   const auto* values = std::get_if<Argument::SlotRef>(&instruction.results[1].value);
   if (permuted == nullptr || values == nullptr) {
+    return;
+  }
+  const Slot& of = program_.slots[source_slot->id];
+  const std::int64_t rows = of.sizes.empty() ? 0 : of.sizes.front();
+  const std::int64_t again = size_at(&program_.slots[permuted->id], 0).value_or(0) - rows;
+  if (rows > 0 && again > 0 && again <= rows) {  // the first rows are there twice
+    const Argument* moved = find_argument(program_, instruction, "values");
+    const auto* from = moved == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&moved->value);
+    const std::int64_t all = from == nullptr ? 0 : element_count(program_.slots[from->id]);
+    const std::int64_t twice = element_count(program_.slots[values->id]) - all;
+    const std::int64_t each = element_count(of) / rows;
+    if (twice >= 0 && twice <= all && (again < rows || twice == all)) {
+      demands_.ask(source_slot->id,
+                   lengths({{again * each, twice}, {(rows - again) * each, all - twice}},
+                           "fbgemm::permute_2D_sparse_data.lengths"));
+    }
     return;
   }
   const auto sent_lengths = sent_.find(program_.slots[permuted->id].storage);

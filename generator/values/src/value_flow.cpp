@@ -59,7 +59,10 @@ class ValueAssigner {
       return;
     }
     const OperatorFacts& facts = operator_facts(instruction.name);
-    const bool is_own = facts.leaves_range && computes_selected_indices(instruction);
+    const bool is_unknown = facts.leaves_range && computes_unknown_indices(instruction);
+    const bool is_own =
+        is_unknown || (facts.leaves_range && computes_selected_indices(instruction));
+    program_.losses.add(et_schema::Loss::kAssumedArguments, is_unknown ? 1 : 0);
     if (is_own || facts.counts || makes_structure(instruction, facts)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
@@ -318,21 +321,44 @@ class ValueAssigner {
     });
   }
 
+  [[nodiscard]] bool is_asked_as_index(const Slot& slot) const {
+    return et_schema::is_integral(slot.dtype) &&
+           std::ranges::any_of(demands_.on(slot.storage), [](const Demand& demand) {
+             return demand.rule.is<ValueRule::ReusedIntegers>() ||
+                    demand.rule.is<ValueRule::Targets>() ||
+                    (demand.rule.is<ValueRule::Integers>() && demand.rule.why != kCapturedRange);
+           });
+  }
+
   /// Indices that follow from what a made mask selected need not fit: they are made as asked.
   [[nodiscard]] bool computes_selected_indices(const Instruction& instruction) const {
     bool computes = false;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       const Slot& slot = program_.slots[id];
-      const bool is_asked =
-          std::ranges::any_of(demands_.on(slot.storage), [](const Demand& demand) {
-            return demand.rule.is<ValueRule::ReusedIntegers>() ||
-                   demand.rule.is<ValueRule::Targets>() ||
-                   (demand.rule.is<ValueRule::Integers>() && demand.rule.why != kCapturedRange);
-          });
-      computes |= is_asked && selected_[slot.storage] && et_schema::is_integral(slot.dtype) &&
+      computes |= selected_[slot.storage] && is_asked_as_index(slot) &&
                   !is_view_of_argument(instruction, slot.storage);
     });
     return computes;
+  }
+
+  /// Nor need those that are computed of numbers of which nothing was captured, as of a profile
+  /// alone: which part of a vocabulary a rank holds is such a number.
+  [[nodiscard]] bool computes_unknown_indices(const Instruction& instruction) const {
+    if (!captured_.ranges.empty() || !captured_.reuses.by_node.empty()) {
+      return false;
+    }
+    bool has_number = false;
+    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+      const Slot& slot = program_.slots[id];
+      has_number |= slot.wrapped_number ||
+                    (slot.sizes.empty() && slot.external && et_schema::is_integral(slot.dtype));
+    });
+    bool computes = false;
+    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      const Slot& slot = program_.slots[id];
+      computes |= !program_.storages[slot.storage].external && is_asked_as_index(slot);
+    });
+    return computes && has_number;
   }
 
   [[nodiscard]] bool is_view_of_argument(const Instruction& instruction,

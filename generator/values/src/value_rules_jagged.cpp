@@ -125,6 +125,22 @@ std::optional<ValueRule> table_columns(const ArgumentFact& row, const CallView& 
   return columns ? std::optional(arange(0, *columns / tables)) : std::nullopt;
 }
 
+/// The identity; of more places than there are segments (a table whose columns are divided has its
+/// feature twice), the first ones again.
+std::optional<ValueRule> permutation(std::int64_t places, std::optional<std::int64_t> segments) {
+  if (!segments || places <= *segments) {
+    return arange(0, 1);
+  }
+  if (*segments < 1 || places > kMostNumbers) {
+    return std::nullopt;
+  }
+  std::vector<ValueRule::Segment> numbers;
+  for (std::int64_t place = 0; place < places; ++place) {
+    numbers.push_back({1, place % *segments});
+  }
+  return lengths(std::move(numbers));
+}
+
 }  // namespace
 
 ValueRule group_ends(std::int64_t groups, std::int64_t rows, const et_schema::Reuse* captured) {
@@ -198,7 +214,7 @@ std::optional<ValueRule> make_jagged_rule(const ArgumentFact& row, const CallVie
     case Meaning::kBatchSizes:
       return batch_sizes(row, call, *self);
     case Meaning::kPermutation:
-      return arange(0, 1);
+      return permutation(element_count(*self), row.of.empty() ? std::nullopt : bound);
     case Meaning::kTableOffsets:
       return of != nullptr ? table_offsets(row, call, *of) : std::nullopt;
     case Meaning::kTableRows:

@@ -45,13 +45,16 @@ std::vector<std::int64_t> to_host(const Tensor& integers) {
 Lookup Lookup::read(Inputs& in) {
   Lookup lookup;
   lookup.weights = in.tensor();
-  const Tensor unified = in.tensor();
-  if (lookup.weights.numel() == 0 && unified.defined()) {
-    lookup.weights = unified;
+  for (const Tensor& other : {in.tensor(), in.tensor()}) {
+    const bool has_none = !lookup.weights.defined() || lookup.weights.numel() == 0;
+    if (has_none && other.defined() && other.numel() > 0) {
+      lookup.weights = other;
+    }
   }
+  TORCH_CHECK(lookup.weights.defined(), "there are no weights");
   const std::vector<std::int64_t> starts = to_host(in.tensor());
   const std::vector<std::int64_t> columns = to_host(in.tensor());
-  lookup.total_dim = in.integer();
+  lookup.total_dim = in.integer(columns.empty() ? 0 : columns.back());  // a backward has none
   lookup.indices = in.tensor();
   lookup.offsets = in.tensor();
   lookup.pooling = static_cast<Pooling>(in.integer());
@@ -195,6 +198,11 @@ constexpr std::string_view kBy = "aten::_embedding_bag over each table";
 constexpr SubstituteRow kRows[] = {
     {"fbgemm::dense_embedding_codegen_lookup_function", kBy, Lookup::kArguments, unpacked<forward>},
     {"fbgemm::split_embedding_codegen_lookup_*", kBy, Lookup::kArguments, unpacked<forward>},
+    {"fbgemm::split_embedding_codegen_forward_cpu", kBy, Lookup::kArguments, unpacked<forward>},
+    {"fbgemm::split_embedding_codegen_forward_unweighted_pt2_wrapper", kBy, Lookup::kArguments,
+     unpacked<forward>},
+    {"fbgemm::split_embedding_codegen_forward_weighted_pt2_wrapper", kBy, Lookup::kArguments,
+     unpacked<forward>},
 };
 
 }  // namespace

@@ -37,8 +37,8 @@ struct Lookup {
 
   /// The names that read() takes, in order.
   static constexpr std::string_view kArguments =
-      "dev_weights|host_weights uvm_weights? weights_offsets D_offsets total_D indices offsets "
-      "pooling_mode indice_weights? output_dtype?";
+      "dev_weights|host_weights|weights uvm_weights? host_weights? weights_offsets D_offsets "
+      "total_D? indices offsets pooling_mode indice_weights? output_dtype?";
   /// Throws c10::Error with what does not fit.
   [[nodiscard]] static Lookup read(Inputs& in);
 

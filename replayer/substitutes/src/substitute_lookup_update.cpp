@@ -9,6 +9,7 @@
 
 #include "substitute_lookup.h"
 #include "substitute_native.h"
+#include "substitute_table.h"
 
 namespace understudy::replayer {
 
@@ -269,7 +270,34 @@ Results dense_backward(const Stack& stack, std::size_t first, const NativeShape&
 
 constexpr std::string_view kBy = "aten::_unique2, aten::index_add_ and aten::index_copy_";
 
+/// The backward pass as an operator of its own. It returns no gradient: the tables have taken it.
+template <Update update>
+Results backward(const Tensor& grad_output, const Lookup& lookup, const Settings& settings) {
+  update_tables(lookup, settings, grad_output, update);
+  return {};
+}
+
+constexpr std::string_view kBackwardArguments =
+    "grad_output dev_weights|host_weights|weights uvm_weights? host_weights? weights_offsets "
+    "D_offsets total_D? indices offsets pooling_mode indice_weights? output_dtype? "
+    "gradient_clipping? max_gradient? momentum1_dev|momentum1_host? momentum1_uvm? "
+    "momentum1_offsets? momentum2_dev|momentum2_host? momentum2_uvm? momentum2_offsets? eps? "
+    "learning_rate|learning_rate_tensor? beta1? beta2? weight_decay? iter?";  // as the two read
+
+constexpr SubstituteRow kRows[] = {
+    {"fbgemm::split_embedding_backward_codegen_sgd_cpu", kBy, kBackwardArguments,
+     unpacked<backward<sgd>>},
+    {"fbgemm::split_embedding_backward_codegen_adagrad_cpu", kBy, kBackwardArguments,
+     unpacked<backward<adagrad>>},
+    {"fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu", kBy, kBackwardArguments,
+     unpacked<backward<rowwise_adagrad>>},
+};
+
 }  // namespace
+
+std::span<const SubstituteRow> lookup_update_rows() {
+  return kRows;
+}
 
 std::optional<Substitute> find_lookup_backward(std::string_view label, std::size_t gradients,
                                                std::span<const std::string> forward_arguments,

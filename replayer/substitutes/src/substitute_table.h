@@ -58,5 +58,6 @@ auto unpacked(Inputs& in, const Fillers& fillers) {
 [[nodiscard]] std::span<const SubstituteRow> other_rows();
 [[nodiscard]] std::span<const SubstituteRow> jagged_rows();
 [[nodiscard]] std::span<const SubstituteRow> lookup_rows();
+[[nodiscard]] std::span<const SubstituteRow> lookup_update_rows();
 
 }  // namespace understudy::replayer

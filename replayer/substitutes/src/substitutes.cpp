@@ -47,7 +47,7 @@ std::optional<Substitute> find_substitute(std::string_view op,
   };
   for (const std::span<const SubstituteRow> rows :
        {convolution_rows(), normalization_rows(), recurrent_rows(), cudnn_rnn_rows(), other_rows(),
-        jagged_rows(), lookup_rows()}) {
+        jagged_rows(), lookup_rows(), lookup_update_rows()}) {
     if (std::optional<Substitute> found = search(rows)) {
       return found;
     }

@@ -693,6 +693,39 @@ TEST(TraceOfProfile, WithoutStridesTheTensorsThatAreFoundTellThem) {
   EXPECT_EQ(trace.losses[Loss::kExternalTensors], 1U) << "of one walk, not of both";
 }
 
+TEST(TraceOfProfile, WhatHandsATensorOnIsNoStub) {
+  Profile profile = ProfileText()
+                        .op("aten::relu", 0, 10, kOne)
+                        .op("_c10d_functional::_wrap_tensor_autograd", 20, 10, kOne)
+                        .op("aten::set_", 40, 10,
+                            shapes("[[0],[],[],[4],[]]", "[[1],[],[],[],[]]",
+                                   R"(["float","","Scalar","ScalarList","ScalarList"])",
+                                   R"(["","","0","[4]","[1]"])"))
+                        .op("custom::other", 60, 10, kOne)
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const auto is_kernel = [&](std::string_view name) {
+    return !node_of(trace, name).kernel_backend.empty();
+  };
+  EXPECT_FALSE(is_kernel("_c10d_functional::_wrap_tensor_autograd"));
+  EXPECT_FALSE(is_kernel("aten::set_"));
+  EXPECT_TRUE(is_kernel("custom::other"));
+}
+
+TEST(TraceOfProfile, LookupsTakeUndefinedTensorsForMemoryThatTheyHaveNot) {
+  Profile profile =
+      ProfileText()
+          .op("fbgemm::split_embedding_codegen_forward_cpu", 0, 10,
+              shapes("[[4800],[2],[3],[],[3],[74],[33],[],[],[]]",
+                     "[[1],[1],[1],[],[1],[1],[1],[],[],[]]",
+                     R"(["float","long int","int","Scalar","long int","long int","long int",)"
+                     R"("Scalar","","Scalar"])",
+                     R"(["","","","32","","","","0","","0"])"))
+          .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_FALSE(node_of(trace, "fbgemm::split_embedding_codegen_forward_cpu").op_schema.empty());
+}
+
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
   Profile profile = et_schema::parse_kineto(
       R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}]})",

@@ -281,5 +281,39 @@ TEST(MadeStructure, EndsOfGroupsThatAreSummedUpOfFloatsArePinned) {
   EXPECT_TRUE(builder.program().instructions[0].pinned);
 }
 
+/// Of a profile alone: which part of a vocabulary a rank holds is a number that nothing tells.
+TEST(MadeStructure, IndicesThatAreComputedOfUnknownNumbersAreDrawnWithinTheTable) {
+  TraceBuilder builder;
+  const TestValue local = tensor(12, 13, {6}, "long int");
+  builder.add(
+      2, "aten::sub", "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+      {tensor(10, 11, {6}, "long int"), tensor(14, 15, {}, "long int"), integer(1)}, {local});
+  builder.add(2, "aten::embedding",
+              "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool "
+              "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+              {tensor(16, 17, {32, 8}), local, integer(-1), integer(0), integer(0)},
+              {tensor(18, 19, {6, 8})});
+  const Program program = builder.program();
+  EXPECT_TRUE(program.instructions[0].pinned);
+  EXPECT_EQ(result_slot(program, 0, 0).value, integers(0, 32, "aten::embedding.indices"));
+  EXPECT_EQ(program.losses[et_schema::Loss::kAssumedArguments], 1U);
+}
+
+/// A table whose columns are divided has its feature twice.
+TEST(MadeStructure, APermutationOfMorePlacesThanSegmentsStaysWithinThem) {
+  TraceBuilder builder;
+  builder.add(
+      2, "fbgemm::permute_2D_sparse_data",
+      "fbgemm::permute_2D_sparse_data(Tensor permute, Tensor lengths, Tensor values, Tensor? "
+      "weights=None, SymInt? permuted_lengths_sum=None) -> (Tensor, Tensor, Tensor?)",
+      {tensor(10, 11, {3}, "int"), tensor(12, 13, {2, 4}, "int"), tensor(14, 15, {9}, "long int"),
+       none(), integer(12)},
+      {tensor(16, 17, {3, 4}, "int"), tensor(18, 19, {12}, "long int"), none()});
+  const Program program = builder.program();
+  const Slot& permutation = argument_slot(program, 0, 0);
+  ASSERT_TRUE(permutation.value.has_value());
+  EXPECT_EQ(permutation.value->kind, lengths({{1, 0}, {1, 1}, {1, 0}}).kind);
+}
+
 }  // namespace
 }  // namespace understudy::generator::test

@@ -105,6 +105,38 @@ TEST(SubstituteLookup, PoolsLikeEmbeddingBag) {
   }
 }
 
+/// As TorchRec's steps of torch.compile's form call them on a CPU.
+TEST(SubstituteLookup, TheOperatorsOfACpuLookUpAndUpdateAsTheFunctionDoes) {
+  const std::string forward =
+      "fbgemm::split_embedding_codegen_forward_cpu(Tensor weights, Tensor weights_offsets, Tensor "
+      "D_offsets, int total_D, Tensor hash_size_cumsum, Tensor indices, Tensor offsets, int "
+      "pooling_mode, Tensor indice_weights, int output_dtype) -> Tensor";
+  const std::string backward =
+      "fbgemm::split_embedding_backward_codegen_adagrad_cpu(Tensor grad_output, Tensor(a!) "
+      "host_weights, Tensor weights_placements, Tensor weights_offsets, Tensor D_offsets, int "
+      "max_D, "
+      "Tensor hash_size_cumsum, int total_hash_size_bits, Tensor indices, Tensor offsets, int "
+      "pooling_mode, Tensor indice_weights, bool stochastic_rounding, Tensor(b!) momentum1_host, "
+      "Tensor momentum1_placements, Tensor momentum1_offsets, Tensor learning_rate_tensor, float "
+      "eps=0., int output_dtype=0) -> ()";
+  const Tables tables;
+  const c10::IValue none;
+  const at::Tensor expected = tables.expected(kSum, tables.table(0), tables.table(1));
+  expect_close(call_substitute(forward, {tables.weights, tables.starts, tables.columns, 6,
+                                         tables.rows, tables.indices, tables.offsets, 0, none, 0})
+                   .at(0),
+               expected);
+  const at::Tensor placements = at::zeros({2}, at::kInt);
+  const at::Tensor before = tables.weights.clone();
+  static_cast<void>(call_substitute(
+      backward, {at::ones({3, 6}), tables.weights, placements, tables.starts, tables.columns, 4,
+                 tables.rows, 4, tables.indices, tables.offsets, 0, none, false, tables.state,
+                 placements, tables.starts, at::tensor(0.1F), 1e-6, 0}));
+  // Row 4 of the first table is reached by two indices: a gradient of 2, a state of 0.25 + 4.
+  const at::Tensor step = (before - tables.weights).narrow(0, 16, 4);
+  EXPECT_TRUE(at::allclose(step, at::full({4}, 0.1F * 2 / std::sqrt(4.25F)), 1e-4, 1e-5)) << step;
+}
+
 TEST(SubstituteLookup, PoolsWithWeightsAndOtherTypes) {
   const Tables tables;
   torch::jit::Stack arguments = tables.dense();
