@@ -117,14 +117,10 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
 
 /// The sum of fits; nothing where an argument does not.
 std::optional<int> fit(std::span<const SchemaArgument> parameters,
-                       std::span<const KinetoArgument> arguments, const LeftOut& left_out,
-                       bool takes_undefined) {
+                       std::span<const KinetoArgument> arguments, const LeftOut& left_out) {
   int sum = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const SchemaType type = et_schema::type_of(parameters[i].type);
-    const bool is_undefined = takes_undefined && arguments[i].type.empty() &&
-                              type.base == "Tensor" && !type.is_list && !type.is_optional;
-    const int one = is_undefined ? 1 : fit(parameters[i], arguments[i], left_out);
+    const int one = fit(parameters[i], arguments[i], left_out);
     if (one == 0) {
       return {};
     }
@@ -351,15 +347,12 @@ RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut
     return call;
   }
   int best = -1;
-  // fbgemm's operators get undefined tensors for the kinds of memory that their tables do not lie
-  // in.
-  const bool takes_undefined = event.name.starts_with("fbgemm::");
   for (const std::string_view schema : schemas_of(event.name)) {
     std::vector<SchemaArgument> parameters = et_schema::arguments_of(schema);
     if (parameters.empty() || parameters.size() != event.arguments.size()) {
       continue;
     }
-    const std::optional<int> sum = fit(parameters, event.arguments, left_out, takes_undefined);
+    const std::optional<int> sum = fit(parameters, event.arguments, left_out);
     if (sum && *sum > best) {
       best = *sum;
       call.schema = schema;

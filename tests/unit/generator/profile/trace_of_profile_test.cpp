@@ -712,20 +712,6 @@ TEST(TraceOfProfile, WhatHandsATensorOnIsNoStub) {
   EXPECT_TRUE(is_kernel("custom::other"));
 }
 
-TEST(TraceOfProfile, LookupsTakeUndefinedTensorsForMemoryThatTheyHaveNot) {
-  Profile profile =
-      ProfileText()
-          .op("fbgemm::split_embedding_codegen_forward_cpu", 0, 10,
-              shapes("[[4800],[2],[3],[],[3],[74],[33],[],[],[]]",
-                     "[[1],[1],[1],[],[1],[1],[1],[],[],[]]",
-                     R"(["float","long int","int","Scalar","long int","long int","long int",)"
-                     R"("Scalar","","Scalar"])",
-                     R"(["","","","32","","","","0","","0"])"))
-          .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
-  EXPECT_FALSE(node_of(trace, "fbgemm::split_embedding_codegen_forward_cpu").op_schema.empty());
-}
-
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
   Profile profile = et_schema::parse_kineto(
       R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}]})",
