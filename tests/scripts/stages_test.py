@@ -63,6 +63,19 @@ class StagesTest(unittest.TestCase):
         self.assertEqual(stages, dict.fromkeys(ALL, "passed"))
         self.assertNotIn(" -E ", output)
 
+    def test_what_does_not_fit_is_left_out_and_named(self):
+        status, stages, end, output = self.run_stages("nothing", "--all", "--within", "0")
+        self.assertEqual((status, end), (0, "all other stages passed in N s\n"))
+        late = (HEADERS, THREADS, SANITIZERS, SANITIZED)
+        reason = "NOT RUN, on this machine it would not end within 0 minutes"
+        self.assertEqual(stages, {**dict.fromkeys(SHORT, "passed"), **dict.fromkeys(late, reason)})
+        self.assertIn("test: left out, for want of time:\n" + "".join(f"  {name}\n" for name in late), self.said)
+        self.assertNotIn("check_races", output)
+
+    def test_what_fits_is_run(self):
+        status, stages, _, _ = self.run_stages("nothing", "--all", "--within", "5")
+        self.assertEqual((status, stages), (0, dict.fromkeys(ALL, "passed")))
+
     def test_without_all_the_longest_are_left_out_and_it_says_so(self):
         status, stages, end, output = self.run_stages("nothing")
         self.assertEqual((status, end), (0, "all stages passed in N s\n"))
