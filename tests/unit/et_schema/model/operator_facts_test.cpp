@@ -61,8 +61,10 @@ TEST(OperatorFacts, WhatARowNamesIsAnArgumentOfItsSchema) {
     for (const ArgumentFact& argument : facts.arguments) {
       EXPECT_TRUE(names.contains(std::string(argument.name))) << facts.name << "." << argument.name;
       EXPECT_TRUE(seen.insert(argument.name).second) << facts.name << "." << argument.name;
-      EXPECT_TRUE(argument.of.empty() || names.contains(std::string(argument.of)))
-          << facts.name << "." << argument.name << " of " << argument.of;
+      std::istringstream alternatives{std::string(argument.of)};
+      for (std::string of; std::getline(alternatives, of, '|');) {
+        EXPECT_TRUE(names.contains(of)) << facts.name << "." << argument.name << " of " << of;
+      }
       EXPECT_TRUE(argument.dim != kByDim || names.contains("dim")) << facts.name;
     }
     EXPECT_TRUE(facts.moves.empty() || names.contains(std::string(facts.moves))) << facts.name;

@@ -85,7 +85,7 @@ inline constexpr std::int64_t kAllDims = std::numeric_limits<std::int64_t>::max(
 struct ArgumentFact {
   std::string_view name;
   Meaning meaning = Meaning::kData;
-  std::string_view of = {};
+  std::string_view of = {};  ///< "a|b" where overloads call it differently
   std::int64_t dim = 0;
   Recorded recorded = Recorded::kNothing;
   bool on_host = false;  ///< operators on a GPU want it in the host's memory
