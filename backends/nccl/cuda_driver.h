@@ -15,7 +15,7 @@ using CudaEvent = struct CUevent_st*;
 /// the runtime LibTorch brought. All throw Error (failed) with the driver's own words.
 class CudaDriver {
  public:
-  /// Of what the driver made, which must outlive it.
+  /// Gives back to the driver what it made; the driver must outlive it.
   struct Destroy {
     const CudaDriver* cuda = nullptr;
     void operator()(CudaStream stream) const noexcept;

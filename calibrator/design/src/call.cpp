@@ -77,8 +77,8 @@ et_schema::ValueRule rule_of_zeros(double zeros) {
   return {et_schema::ValueRule::Bernoulli{1 - zeros}, "calibrate: zeros"};
 }
 
-/// What a number's rule says beyond the call's shapes. Rows that were measured before are known by
-/// these texts: "0 to 0" is what those rules have always said that have none of their own.
+/// What a number's rule says beyond the call's shapes. Rows that were measured before are found by
+/// these texts, so a rule without numbers of its own goes on saying "0 to 0".
 std::string text_of(const et_schema::ValueRule& rule) {
   using et_schema::ValueRule;
   const auto range = [](std::int64_t low, std::int64_t high) {

@@ -7,8 +7,8 @@
 
 namespace understudy::calibrator {
 
-/// Reads what a call takes of a GPU's energy: all of the GPU's while the call is repeated, idle
-/// power included, as the power between the counter's changes says (replayer::EnergyEdges).
+/// Measures the energy of a call: all that the GPU takes while the call is repeated, idle power
+/// included, by the power between the counter's changes (replayer::EnergyEdges).
 class EnergyMeter {
  public:
   /// Repeats for `seconds`. Throws Error (failed): as GpuMonitor does, and where NVML does not tell

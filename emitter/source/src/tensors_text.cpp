@@ -27,7 +27,7 @@ bool is_index(const Slot& slot) {
   return slot.value && et_schema::range_of(*slot.value);
 }
 
-/// By storage: an operator or a communication changes it, of those that are older than the step.
+/// By storage: whether it is older than the step and an operator or a communication changes it.
 std::vector<bool> find_changed(const DataFlow& flow) {
   const Program& program = flow.program();
   std::vector<bool> changed(program.storages.size());
@@ -271,7 +271,7 @@ class TensorsWriter {
         fmt::format("{} = make.{}{}", member(slot), call, is_python() ? "" : ";"));
   }
 
-  /// How often which row is met can take pages.
+  /// The rule's text. A long one (how often each row is met can take pages) becomes a function.
   std::string rule_of(SlotId slot, const et_schema::ValueRule& value) {
     constexpr std::size_t kLongest = 160;
     std::string text = rule_text(value, dialect_);
@@ -333,7 +333,7 @@ class TensorsWriter {
     }
   }
 
-  /// Tensors with the share of their elements that were zero: of what changes, each storage once.
+  /// Tensors and the share of their elements that was zero: one for each storage that changes.
   [[nodiscard]] std::vector<std::string> zeros_of(const std::vector<bool>& changed) const {
     std::vector<std::string> zeros;
     std::set<StorageId> seen;

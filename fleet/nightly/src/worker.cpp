@@ -65,7 +65,7 @@ bool was_broken(Connection& connection, const WorkItem& item) {
          (rows.front().text(0) == kWasBroken || rows.front().text(0) == kStayedBroken);
 }
 
-/// Ends an item that could not be done, by its name. Whether the same comes again is not known.
+/// Ends an item that could not be done, and says whether the same failed the last time.
 void finish_broken(StepContext& context, const WorkItem& item, const std::string& why) {
   const bool is_new = !was_broken(context.connection, item);
   const char* const outcome = is_new ? kWasBroken : kStayedBroken;

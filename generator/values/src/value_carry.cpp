@@ -60,7 +60,8 @@ void ValueCarrier::visit(const Instruction& instruction) {
   }
 }
 
-/// Masks are turned round, and joined: of a mask that must not hide a whole row no part may.
+/// Carries a mask's demand through negations and unions: where a mask must not hide a whole row,
+/// none of its parts may.
 void ValueCarrier::carry_mask(const Instruction& instruction, const OperatorFacts& facts) {
   const auto* result = instruction.results.empty()
                            ? nullptr

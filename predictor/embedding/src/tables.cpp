@@ -105,7 +105,7 @@ double mean_reuse(const ReuseShares& shares) {
 }
 
 ReuseShares uniform_shares(double lookups, double rows) {
-  // Poisson's probability of each number of meetings, as far as it matters; then all meet alike.
+  // How often a row is met follows Poisson's law. Above kMostMean all rows count as met alike.
   constexpr double kMostMean = 1000;
   constexpr int kWidth = 12;
   const double mean = lookups / rows;

@@ -45,8 +45,8 @@ struct SharedFit {
   std::vector<std::string> cards;
   std::vector<std::string> operators;
   Errors errors;  ///< of each card by a fit to the others, pooled
-  /// ln, half the 90 % interval: likewise, of cards of either kind by themselves (SharedModel),
-  /// since small boards are the harder ones; of a kind without cards half as much again as of the
+  /// ln, half the 90 % interval, found likewise: one of each kind of cards (SharedModel), since
+  /// small boards are the harder ones. A kind without cards has half as much again as the
   /// other.
   double width = 0;
   double narrow_width = 0;
