@@ -113,7 +113,7 @@ constexpr ClassRow kKernelRows[] = {
     {"embedding", "embedding Embedding EmbeddingBag"},
     {"optimizer", "multi_tensor_apply FusedAdam adamw"},
     {"loss", "nll_loss cross_entropy"},
-    {"softmax", "Softmax softmax"},
+    {"softmax", "Softmax softmax SoftMax"},
     {"pooling", "pool"},
     {"fft", "fft"},
     {"random", "distribution_elementwise dropout philox"},

@@ -9,6 +9,10 @@ bool is_communication(const Instruction& instruction) {
          instruction.kind == InstructionKind::kP2p;
 }
 
+bool communicates(const Instruction& instruction) {
+  return is_communication(instruction) || instruction.kind == InstructionKind::kWait;
+}
+
 std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument) {
   if (argument >= instruction.args.size()) {
     return {};

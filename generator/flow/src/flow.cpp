@@ -1,7 +1,6 @@
 #include "generator/flow/flow.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string_view>
 #include <unordered_map>
@@ -13,13 +12,13 @@
 #include "et_schema/support/assert.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/model_names.h"
+#include "life.h"
 #include "numbers.h"
 #include "wrappers.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::DType;
 using et_schema::NodeClass;
 
 /// The storage id of zeros without memory, of which derivatives are made; at most one.
@@ -35,38 +34,6 @@ std::unordered_set<std::int64_t> storages_of_zeros(const Trace& trace) {
     }
   }
   return storages;
-}
-
-bool is_plain_scalar(const Tensor& tensor) {
-  return tensor.sizes.empty() && tensor.numel == 1 &&
-         tensor.device.type == et_schema::DeviceType::kCpu &&
-         (tensor.dtype == DType::kFloat64 || tensor.dtype == DType::kInt64 ||
-          tensor.dtype == DType::kComplexFloat64);
-}
-
-std::size_t hash_layout(const Tensor& tensor) {
-  std::size_t hash = static_cast<std::size_t>(tensor.dtype) * 1000003U +
-                     static_cast<std::size_t>(tensor.storage_offset);
-  const auto mix = [&hash](std::int64_t value) {
-    hash ^= static_cast<std::size_t>(value) + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
-  };
-  mix(static_cast<std::int64_t>(tensor.device.type));
-  mix(static_cast<std::int64_t>(tensor.sizes.size()));
-  std::ranges::for_each(tensor.sizes, mix);
-  std::ranges::for_each(tensor.strides, mix);
-  return hash;
-}
-
-/// Number of bytes from the storage's start to the end of the tensor.
-std::int64_t extent_bytes(const Tensor& tensor) {
-  std::int64_t elements = tensor.numel;
-  if (tensor.has_strides && tensor.numel > 0) {
-    elements = 1;
-    for (std::size_t i = 0; i < std::min(tensor.sizes.size(), tensor.strides.size()); ++i) {
-      elements += std::max<std::int64_t>(tensor.sizes[i] - 1, 0) * tensor.strides[i];
-    }
-  }
-  return (tensor.storage_offset + elements) * tensor.item_bytes;
 }
 
 /// Whether the operator puts a storage under a tensor. The storage is recorded by its tag alone, so
@@ -131,33 +98,6 @@ class FlowBuilder {
   }
 
  private:
-  struct Life {
-    /// Hashes of the layouts that were written or, for externals, read.
-    std::vector<std::size_t> layouts;
-    std::vector<NodeIndex> output_of;  ///< operators that have it among their outputs
-    std::int64_t bytes = 0;            ///< largest extent of what was written
-    std::vector<std::int64_t> item_bytes;
-    et_schema::DeviceType device = et_schema::DeviceType::kNone;
-    LastNumber number;
-    [[nodiscard]] bool has_layout(const Tensor& tensor) const {
-      return std::ranges::find(layouts, hash_layout(tensor)) != layouts.end();
-    }
-    void add_layout(const Tensor& tensor) {
-      if (!has_layout(tensor)) {
-        layouts.push_back(hash_layout(tensor));
-        bytes = std::max(bytes, extent_bytes(tensor));
-        item_bytes.push_back(tensor.item_bytes);
-        device = tensor.device.type;
-      }
-    }
-    /// Whether a view made without the dispatcher could be of this memory; no view changes the item
-    /// size.
-    [[nodiscard]] bool same_kind(const Tensor& tensor) const {
-      return tensor.device.type == device &&
-             std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();
-    }
-  };
-
   /// Whether a tensor has memory. Tensors on the device "meta" and zeros that are not written out
   /// have storages without memory; all of them share one.
   [[nodiscard]] bool has_memory(const Tensor& tensor) const {
@@ -331,32 +271,6 @@ class FlowBuilder {
            (internal && extent_bytes(tensor) > life.bytes);
   }
 
-  /// Whether arithmetic of two tensors without dimensions would have this one's wider type, and has
-  /// the other one's: then it is a number, whatever was at its address before.
-  [[nodiscard]] static bool would_widen(const Node& reader, const Tensor& tensor) {
-    constexpr std::array<std::string_view, 4> kArithmetic = {"aten::add", "aten::sub", "aten::mul",
-                                                             "aten::div"};
-    if (std::ranges::find(kArithmetic, reader.name) == kArithmetic.end()) {
-      return false;
-    }
-    std::size_t inputs = 0;
-    std::size_t narrower = 0;
-    et_schema::for_each_tensor(reader.inputs, [&](const Tensor& input) {
-      ++inputs;
-      if (input.sizes.empty() && input.item_bytes < tensor.item_bytes &&
-          is_floating(input.dtype) == is_floating(tensor.dtype)) {
-        ++narrower;
-      }
-    });
-    return inputs == 2 && narrower == 1;
-  }
-
-  /// Whether the tensor is a Python scalar whose dtype is that of the result. It is no data flow,
-  /// even if its address was used before.
-  [[nodiscard]] static bool is_scalar_operand(const Node& reader, const Tensor& tensor) {
-    return is_plain_scalar(tensor) && et_schema::argument_index(reader.op_schema, "other") == 1;
-  }
-
   /// Whether the tensor is a Python scalar, or what torch.tensor makes of one, although an operator
   /// made memory at its address. It is one if only other layouts of that memory were seen: views
   /// show, since operators make them, and the memory of small tensors is used again at once.
@@ -452,22 +366,6 @@ class FlowBuilder {
 
 Flow analyze_flow(const Trace& trace, const CommCalls& calls, IdRange step) {
   return FlowBuilder(trace, calls, step).build();
-}
-
-bool is_wrapped_number(const Node& node, const Tensor& input) {
-  if (!is_plain_scalar(input)) {
-    return false;
-  }
-  std::size_t inputs = 0;
-  et_schema::for_each_tensor(node.inputs, [&inputs](const Tensor&) { ++inputs; });
-  if (inputs < 2) {
-    return false;
-  }
-  const Tensor* result = nullptr;
-  et_schema::for_each_tensor(node.outputs, [&result](const Tensor& output) {
-    result = result == nullptr ? &output : result;
-  });
-  return result != nullptr && result->defined() && result->dtype != input.dtype;
 }
 
 bool only_prepares_memory(std::string_view name) {

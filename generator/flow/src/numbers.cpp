@@ -1,6 +1,7 @@
 #include "numbers.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -8,9 +9,21 @@
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/schema_text.h"
 #include "generator/flow/captured_ranges.h"
+#include "generator/flow/flow.h"
 
 namespace understudy::generator {
 namespace {
+
+using et_schema::DType;
+using et_schema::Node;
+using et_schema::Tensor;
+
+bool is_plain_scalar(const Tensor& tensor) {
+  return tensor.sizes.empty() && tensor.numel == 1 &&
+         tensor.device.type == et_schema::DeviceType::kCpu &&
+         (tensor.dtype == DType::kFloat64 || tensor.dtype == DType::kInt64 ||
+          tensor.dtype == DType::kComplexFloat64);
+}
 
 /// The roles of a kernel's arguments; empty if no text gives them for exactly the arguments before
 /// it.
@@ -66,6 +79,44 @@ std::vector<bool> only_filled(const et_schema::Node& node) {
     });
   }
   return filled;
+}
+
+bool would_widen(const Node& reader, const Tensor& tensor) {
+  constexpr std::array<std::string_view, 4> kArithmetic = {"aten::add", "aten::sub", "aten::mul",
+                                                           "aten::div"};
+  if (std::ranges::find(kArithmetic, reader.name) == kArithmetic.end()) {
+    return false;
+  }
+  std::size_t inputs = 0;
+  std::size_t narrower = 0;
+  et_schema::for_each_tensor(reader.inputs, [&](const Tensor& input) {
+    ++inputs;
+    if (input.sizes.empty() && input.item_bytes < tensor.item_bytes &&
+        is_floating(input.dtype) == is_floating(tensor.dtype)) {
+      ++narrower;
+    }
+  });
+  return inputs == 2 && narrower == 1;
+}
+
+bool is_scalar_operand(const Node& reader, const Tensor& tensor) {
+  return is_plain_scalar(tensor) && et_schema::argument_index(reader.op_schema, "other") == 1;
+}
+
+bool is_wrapped_number(const Node& node, const Tensor& input) {
+  if (!is_plain_scalar(input)) {
+    return false;
+  }
+  std::size_t inputs = 0;
+  et_schema::for_each_tensor(node.inputs, [&inputs](const Tensor&) { ++inputs; });
+  if (inputs < 2) {
+    return false;
+  }
+  const Tensor* result = nullptr;
+  et_schema::for_each_tensor(node.outputs, [&result](const Tensor& output) {
+    result = result == nullptr ? &output : result;
+  });
+  return result != nullptr && result->defined() && result->dtype != input.dtype;
 }
 
 }  // namespace understudy::generator

@@ -36,4 +36,13 @@ class LastNumber {
 /// without having read it, as `out` of "aten::mm.out" and what a kernel's roles call "w".
 [[nodiscard]] std::vector<bool> only_filled(const et_schema::Node& node);
 
+/// Whether arithmetic of two tensors without dimensions would have this one's wider type, and has
+/// the other one's: then it is a number, whatever was at its address before.
+[[nodiscard]] bool would_widen(const et_schema::Node& reader, const et_schema::Tensor& tensor);
+
+/// Whether the tensor is a Python scalar whose dtype is that of the result. It is no data flow,
+/// even if its address was used before.
+[[nodiscard]] bool is_scalar_operand(const et_schema::Node& reader,
+                                     const et_schema::Tensor& tensor);
+
 }  // namespace understudy::generator

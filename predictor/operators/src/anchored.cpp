@@ -34,24 +34,26 @@ const Maker& maker_of(const Card& card) {
 /// 0.3 µs; what a kernel takes beyond that is work done badly.
 constexpr double kLongestLatencyNs = 3000;
 
-/// A kernel is better or worse than usual. This share of it (in ln) holds on another card: all
-/// where only the memory is another (H100, H200), some on the maker's other chips, less where
-/// libraries are others.
-double shared_part(const Card& here, const Card& there) {
-  constexpr double kOfOneMaker = 0.75;
-  constexpr double kOfMakers = 0.5;
-  if (&maker_of(here) != &maker_of(there)) {
-    return kOfMakers;
-  }
-  const bool is_one_chip = here.processors == there.processors && here.clock_hz == there.clock_hz;
-  return is_one_chip ? 1 : kOfOneMaker;
-}
-
 /// By TimePart: half the width of the 90 % interval, as a share. They are choices.
 constexpr std::array<double, kTimeParts> kWidths = {0.25, 0.4, 0.4, 0.25, 0.7, 0.1};
 
 bool is_product_class(std::string_view kernel_class) {
   return kernel_class == "matmul" || kernel_class == "convolution" || kernel_class == "attention";
+}
+
+/// A kernel is better or worse than usual. This share of it (in ln) holds on another card: all
+/// where only the memory is another (H100, H200), some on other chips, less where the library is
+/// another, too. PyTorch's own kernels are of one source for all makers, and FlashAttention of one
+/// algorithm; products and convolutions are the makers' libraries'.
+double shared_part(std::string_view of_class, const Card& here, const Card& there) {
+  constexpr double kOfOneSource = 0.75;
+  constexpr double kOfLibraries = 0.5;
+  const bool is_one_chip = here.processors == there.processors && here.clock_hz == there.clock_hz;
+  const bool is_one_maker = &maker_of(here) == &maker_of(there);
+  if (is_one_maker) {
+    return is_one_chip ? 1 : kOfOneSource;
+  }
+  return of_class == "matmul" || of_class == "convolution" ? kOfLibraries : kOfOneSource;
 }
 
 /// What the call's kernels take at usual shares of the peaks; 0: it tells no work.
@@ -136,7 +138,7 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
   }
   // Nothing is faster than the peaks.
   const double carried =
-      std::pow(rest_ns / usual_ns(recorded.call, here), shared_part(here, there));
+      std::pow(rest_ns / usual_ns(recorded.call, here), shared_part(of_class, here, there));
   parts[is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory] =
       std::max(usual_ns(recorded.call, there) * carried,
                std::min(roofline_bound_ns(recorded.call, there), rest_ns));

@@ -98,11 +98,6 @@ std::optional<et_schema::SlotId> slot_of(const Instruction& instruction, std::si
   return slot == nullptr ? std::nullopt : std::optional(slot->id);
 }
 
-/// A communication, or a wait for one.
-bool moves_data(const Instruction& instruction) {
-  return is_communication(instruction) || instruction.kind == InstructionKind::kWait;
-}
-
 /// How many rows a tensor that is sparse by its rows alone has, each counted once. Null: another
 /// tensor.
 std::optional<std::int64_t> distinct_rows(const Program& program, const Instruction& instruction,
@@ -206,7 +201,7 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
 
 OperatorCost PlatformCosts::of_operator(const Program& program,
                                         const Instruction& instruction) const {
-  if (moves_data(instruction)) {
+  if (communicates(instruction)) {
     // Its tensors are no work of the host's: what moves them is of_communication(). Measured calls
     // are timed from a host's, whose part is in them.
     OperatorCost cost;

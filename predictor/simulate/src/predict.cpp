@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/unrecorded.h"
 
 namespace understudy::predictor {
@@ -32,9 +33,8 @@ PredictedBreakdown ms_of(const Breakdown& breakdown) {
 }
 
 std::string class_of(const Instruction& instruction) {
-  return std::string(is_communication(instruction) || instruction.kind == InstructionKind::kWait
-                         ? "communication"
-                         : et_schema::op_class(instruction.name));
+  return std::string(communicates(instruction) ? "communication"
+                                               : et_schema::op_class(instruction.name));
 }
 
 /// The class that waits least for others, of the longest iteration: all others wait for it.

@@ -76,8 +76,7 @@ void read_target(WhatIf& question, std::string_view target) {
 }
 
 bool is_about_operator(const WhatIf& question, const Instruction& instruction) {
-  if (is_communication(instruction) || instruction.kind == InstructionKind::kWait ||
-      instruction.kind == InstructionKind::kMarker) {
+  if (communicates(instruction) || instruction.kind == InstructionKind::kMarker) {
     return false;
   }
   return question.target == WhatIfTarget::kClass

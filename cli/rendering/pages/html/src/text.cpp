@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
+#include <string_view>
 
 #include "et_schema/support/control_characters.h"
 #include "pages/html/page.h"
@@ -66,7 +68,37 @@ std::string text_of(const Facts& facts) {
   return aligned(std::move(rows), {has_numbers, false}) + words;
 }
 
+/// A name of C++ without its namespaces: "void vectorized_kernel<4, GeluFunctor<float> >".
+std::string without_namespaces(std::string_view name) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)";
+  const auto is_of_word = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+  };
+  std::string left;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (!name.substr(i).starts_with("::")) {
+      left += name[i];
+      continue;
+    }
+    ++i;
+    const std::size_t before = left.size();
+    if (left.ends_with(kUnnamed)) {
+      left.resize(before - kUnnamed.size());
+    }
+    while (!left.empty() && is_of_word(left.back())) {
+      left.pop_back();
+    }
+    left += left.size() == before ? "::" : "";
+  }
+  return left;
+}
+
+/// Cuts a text. What tells templated kernels apart stands far behind in their names, so these lose
+/// their namespaces first.
 std::string shortened(std::string text, std::size_t most) {
+  if (text.size() > most && text.find('<') != std::string::npos) {
+    text = without_namespaces(text);
+  }
   if (text.size() > most) {
     while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) {
       --most;  // not within a character

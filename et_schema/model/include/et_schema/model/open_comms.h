@@ -14,6 +14,9 @@ namespace understudy::et_schema {
 /// Collectives and messages between two ranks; waits are none.
 [[nodiscard]] bool is_communication(const Instruction& instruction);
 
+/// Those, and waits for them.
+[[nodiscard]] bool communicates(const Instruction& instruction);
+
 /// The slots of an argument, of a communication 0 its inputs, 1 its outputs; none where it has no
 /// such argument.
 [[nodiscard]] std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument);

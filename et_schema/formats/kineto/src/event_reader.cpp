@@ -1,0 +1,306 @@
+#include "event_reader.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <system_error>
+
+#include "et_schema/json_trace/json_objects.h"
+#include "et_schema/support/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::int64_t kNsPerUs = 1000;
+
+/// The category of Python's frames.
+constexpr const char* kPythonFrame = "python_function";
+
+/// A text; none if the value is something else.
+std::string_view take_text(JsonPull& value, std::string& unescaped) {
+  std::string_view text;
+  if (!value.take(text, unescaped)) {
+    value.skip();
+  }
+  return text;
+}
+
+/// A number, which tools that rewrite profiles may have made a text.
+bool take_number(JsonPull& value, double& number) {
+  if (!value.stands_on('"')) {
+    return value.take(number);
+  }
+  std::string unescaped;
+  const std::string_view text = take_text(value, unescaped);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+/// Converts microseconds, whole or with three decimals, to nanoseconds.
+std::int64_t read_time(JsonPull& value, std::string_view field) {
+  const JsonPull whole_value = value;
+  std::int64_t whole = 0;
+  std::int64_t result = 0;
+  if (value.take(whole)) {
+    if (__builtin_mul_overflow(whole, kNsPerUs, &result)) {
+      throw bad_input("an event's time overflows", {.field = std::string(field),
+                                                    .expected = "nanoseconds below 2^63",
+                                                    .got = describe(whole_value)});
+    }
+    return result;
+  }
+  double fraction = 0;
+  // This is far from the ends of the range, so that sums of two times cannot overflow either.
+  constexpr double kMostUs = 4e15;
+  if (!take_number(value, fraction) || !(std::abs(fraction) < kMostUs)) {
+    throw bad_input(
+        "an event's time cannot be read",
+        {.field = std::string(field), .expected = "microseconds", .got = describe(whole_value)});
+  }
+  // A product of doubles would be rounded once more, which can cost a nanosecond.
+  return std::llround(static_cast<long double>(fraction) * kNsPerUs);
+}
+
+}  // namespace
+
+std::int64_t lenient_integer(JsonPull& value) {
+  constexpr int kHex = 16;
+  constexpr int kDecimal = 10;
+  std::int64_t number = -1;
+  if (value.take(number)) {
+    return number;
+  }
+  std::string unescaped;
+  std::string_view text = take_text(value, unescaped);
+  const bool is_hex = text.starts_with("0x");
+  if (is_hex) {
+    text.remove_prefix(2);
+  }
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? kHex : kDecimal);
+  return error == std::errc() && end == text.data() + text.size() ? number : -1;
+}
+
+std::string_view EventReader::take_name(JsonPull& value) {
+  return names_(take_text(value, unescaped_));
+}
+
+void EventReader::read(JsonPull& json) {
+  const JsonPull whole = json;
+  KinetoEvent event;
+  KinetoComm comm;
+  std::string_view category;
+  std::string_view key;
+  bool is_on_device = false;
+  char phase = 0;
+  shape_.clear();
+  arguments_ = {};
+  for (bool first = true; json.next_member(first, key);) {
+    if (key == "ph") {
+      const std::string_view text = take_text(json, unescaped_);
+      if (text != "X" && text != "B" && text != "E") {
+        const std::string first_letter(text.substr(0, 1));
+        json = whole;
+        json.skip();
+        add_memory(whole);
+        ++profile_.other_events[first_letter];
+        return;
+      }
+      phase = text.front();
+    } else if (key == "cat") {
+      const std::string_view text = take_text(json, unescaped_);
+      if (text == kPythonFrame && phase == 'X') {
+        json = whole;
+        json.skip();
+        ++profile_.other_events[kPythonFrame];
+        return;
+      }
+      category = names_(text);
+    } else if (key == "name") {
+      event.name = take_name(json);
+    } else if (key == "pid") {
+      event.pid = lenient_integer(json);
+    } else if (key == "tid") {
+      event.tid = lenient_integer(json);
+    } else if (key == "ts") {
+      event.ts_ns = read_time(json, key);
+    } else if (key == "dur") {
+      event.dur_ns = read_time(json, key);
+    } else if (key == "args" && json.stands_on('{')) {
+      is_on_device = read_arguments(event, comm, json);
+    } else {
+      json.skip();
+    }
+  }
+  if (phase == 'E') {
+    pairs_.end(event);
+    return;
+  }
+  complete(event, category, is_on_device);
+  if (phase == 'B') {
+    pairs_.begin(event, comm);
+  } else if (phase == 'X') {
+    keep(event, comm);
+  } else {
+    ++profile_.other_events[""];
+  }
+}
+
+void EventReader::complete(KinetoEvent& event, std::string_view category, bool is_on_device) {
+  event.category_text = category;
+  event.category = event.name.starts_with("ProfilerStep#") && category == "Operator"
+                       ? KinetoCategory::kUserAnnotation
+                       : category_of(category);
+  event.shape = names_(shape_);
+  if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
+    profile_.losses.add(Loss::kUnknownDeviceEvents);
+  }
+  if (detail_ == KinetoDetail::kArguments && event.category == KinetoCategory::kCpuOp) {
+    event.arguments = read_operator_arguments(arguments_, arena_);
+  }
+}
+
+void EventReader::keep(const KinetoEvent& event, KinetoComm comm) {
+  if (event.category_text == kPythonFrame) {
+    ++profile_.other_events[kPythonFrame];
+    return;
+  }
+  const bool is_kernel = event.category == KinetoCategory::kKernel;
+  const bool is_asked_operator =
+      detail_ == KinetoDetail::kArguments && event.category == KinetoCategory::kCpuOp;
+  if (!comm.name.empty() && (is_kernel || is_asked_operator)) {
+    comm.event = profile_.events.size();
+    (is_kernel ? profile_.comms : profile_.host_comms).push_back(comm);
+  }
+  profile_.events.push_back(event);
+}
+
+/// Keeps an instant event if its name is "[memory]".
+void EventReader::add_memory(JsonPull event) {
+  constexpr std::int64_t kCpu = 0;  // c10::DeviceType::CPU
+  std::string_view key;
+  std::string_view name;
+  std::optional<std::int64_t> time_ns;
+  std::optional<std::int64_t> bytes;
+  std::optional<std::int64_t> address;
+  std::int64_t device = kCpu;
+  std::int64_t allocated_bytes = -1;
+  for (bool first = true; event.next_member(first, key);) {
+    if (key == "name") {
+      name = take_text(event, unescaped_);
+      if (name != "[memory]") {
+        return;
+      }
+    } else if (key == "ts") {
+      time_ns = read_time(event, key);
+    } else if (key == "args" && event.stands_on('{')) {
+      for (bool first_argument = true; event.next_member(first_argument, key);) {
+        if (key == "Bytes") {
+          bytes = lenient_integer(event);
+        } else if (key == "Addr") {
+          address = lenient_integer(event);
+        } else if (key == "Device Type") {
+          device = lenient_integer(event);
+        } else if (key == "Total Allocated") {
+          allocated_bytes = lenient_integer(event);
+        } else {
+          event.skip();
+        }
+      }
+    } else {
+      event.skip();
+    }
+  }
+  if (name == "[memory]" && time_ns && bytes && address) {
+    profile_.memory.push_back(
+        {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu, allocated_bytes});
+  }
+}
+
+bool EventReader::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object) {
+  bool is_on_device = false;
+  std::string_view key;
+  for (bool first = true; object.next_member(first, key);) {
+    if (key == "External id" || key == "external id") {
+      event.external_id = lenient_integer(object);
+    } else if (key == "Record function id") {
+      event.rf_id = lenient_integer(object);
+    } else if (key == "correlation") {
+      event.correlation = lenient_integer(object);
+    } else if (key == "stream") {
+      event.stream = lenient_integer(object);
+    } else if (key == "wait_on_stream") {
+      event.wait_stream = lenient_integer(object);
+    } else if (key == "wait_on_cuda_event_record_corr_id") {
+      event.record_correlation = lenient_integer(object);
+    } else if (key == "Sequence number") {
+      event.sequence = lenient_integer(object);
+    } else if (key == "bytes") {
+      event.bytes = lenient_integer(object);
+    } else if (key == "pagefaults") {
+      event.page_faults = lenient_integer(object);
+    } else if (!read_communication(comm, key, object)) {
+      if (detail_ == KinetoDetail::kArguments) {
+        arguments_.keep(key, object);
+        if (key == "Fwd thread id") {
+          event.forward_thread = lenient_integer(object);
+          continue;
+        }
+        if (key == "kernel_backend" || key == "kernel_file") {
+          (key == "kernel_file" ? event.kernel_file : event.kernel_backend) = take_name(object);
+          continue;
+        }
+      }
+      if (detail_ >= KinetoDetail::kShapes &&
+          (key == "grid" || key == "block" || key == "Input Dims" || key == "Input dims")) {
+        shape_ += minified(object);
+      }
+      object.skip();
+    }
+    is_on_device = is_on_device || key == "stream" || key == "device";
+  }
+  return is_on_device;
+}
+
+bool EventReader::read_communication(KinetoComm& comm, std::string_view key, JsonPull& value) {
+  if (key == "Collective name") {
+    comm.name = take_name(value);
+  } else if (key == "dtype") {
+    comm.dtype = take_name(value);
+  } else if (key == "In msg nelems") {
+    comm.in_elements = lenient_integer(value);
+  } else if (key == "Out msg nelems") {
+    comm.out_elements = lenient_integer(value);
+  } else if (key == "Group size") {
+    comm.ranks_in_group = lenient_integer(value);
+  } else if (key == "Process Group Name") {
+    comm.group = take_name(value);
+  } else if (key == "Process Group Ranks") {
+    comm.ranks = take_name(value);
+  } else if (key == "Process Group Description") {
+    comm.group_description = take_name(value);
+  } else if (key == "In split size") {
+    comm.in_splits = take_name(value);
+  } else if (key == "Out split size") {
+    comm.out_splits = take_name(value);
+  } else if (key == "Global rank start") {
+    comm.global_rank_start = lenient_integer(value);
+  } else if (key == "Global rank stride") {
+    comm.global_rank_stride = lenient_integer(value);
+  } else if (key == "Rank") {
+    comm.rank = lenient_integer(value);
+  } else if (key == "Seq") {
+    comm.sequence = lenient_integer(value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void EventReader::close() {
+  for (const EventPairs::Begun& pair : pairs_.take(profile_.losses)) {
+    keep(pair.event, pair.comm);
+  }
+}
+
+}  // namespace understudy::et_schema
