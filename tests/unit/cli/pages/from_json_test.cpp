@@ -63,6 +63,20 @@ TEST(TableAt, SumsAndScales) {
             "  2.000     9  aten:…\n");
 }
 
+TEST(TableAt, KernelsLoseTheirNamespacesBeforeTheyAreCut) {
+  const Json kernels = {
+      {"kernels",
+       {{{"name", "at::native::softmax"}},
+        {{"name", "void at::native::(anonymous namespace)::softmax<c10::Half>(c10::Half*)"}},
+        {{"name", "void at::native::mul<at::kernel(at::Tensor&)::{lambda()#2}::operator()>"}}}}};
+  EXPECT_EQ(text_of(table_at(kernels, "/kernels", "Kernels", {shortened(texts("name"), 28)})),
+            "\nKernels\n"
+            "  name\n"
+            "  at::native::softmax\n"
+            "  void softmax<Half>(Half*)\n"
+            "  void mul<kernel(Tensor&)::{l…\n");
+}
+
 TEST(LossesAt, SaysWhatTheyMean) {
   EXPECT_EQ(
       text_of(losses_at(ranks_document(), "/ranks/*/losses")),

@@ -82,6 +82,19 @@ TEST(AnchoredTime, BytesGoByBandwidthOnCardsOfOneMaker) {
   EXPECT_NEAR(parts.total_ns() / ns, 3430.0 / 4800, 0.01);
 }
 
+TEST(AnchoredTime, AnotherMakersLibrariesShareLessOfADeviationThanPyTorchsOwnKernels) {
+  const OperatorCall softmax = profiled_call("aten::_softmax", {"bfloat16[8,12,3137,3137]"});
+  const OperatorCall product =
+      profiled_call("aten::mm", {"bfloat16[8192,8192]", "bfloat16[8192,8192]"});
+  const auto ratio = [](const OperatorCall& call, std::string_view of_class, double ns) {
+    const RecordedKernels recorded{.call = call, .kernel_class = of_class, .ns = ns};
+    return anchored_time(recorded, card("H100"), card("MI300X")).total_ns() / ns;
+  };
+  // Of a kernel that takes 16 times as long, 16^c remain: 16^(c - 1) in the ratio.
+  EXPECT_NEAR(ratio(softmax, "softmax", 1.6e9) / ratio(softmax, "softmax", 1e8), 0.5, 0.01);
+  EXPECT_NEAR(ratio(product, "matmul", 1.6e9) / ratio(product, "matmul", 1e8), 0.25, 0.01);
+}
+
 TEST(AnchoredTime, KernelsWithoutWorkGoByTheirFloors) {
   const OperatorCall small = profiled_call("aten::add", {"float32[4]", "float32[4]"});
   TimeParts parts = anchored_time({.call = small, .kernel_class = "elementwise", .ns = 1500},
