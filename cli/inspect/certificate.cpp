@@ -8,6 +8,7 @@
 
 #include "et_schema/bench/signature.h"
 #include "et_schema/model/losses.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
@@ -55,10 +56,7 @@ Contents contents_of(const Bench& bench) {
       contents.pinned += instruction.pinned ? 1U : 0U;
       contents.native += instruction.kind == InstructionKind::kNative ? 1U : 0U;
       contents.kernels += instruction.kind == InstructionKind::kKernel ? 1U : 0U;
-      contents.communication += instruction.kind == InstructionKind::kCollective ||
-                                        instruction.kind == InstructionKind::kP2p
-                                    ? 1U
-                                    : 0U;
+      contents.communication += is_communication(instruction) ? 1U : 0U;
     }
   }
   return contents;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/support/regular_expression.h"
 
 namespace understudy::composer {
@@ -112,10 +113,8 @@ std::string conditions_text(const PlanPiece& asked) {
 }
 
 bool communicates(const Program& program, const Piece& piece) {
-  return std::any_of(piece.instructions.begin(), piece.instructions.end(), [&](std::size_t at) {
-    const InstructionKind kind = program.instructions[at].kind;
-    return kind == InstructionKind::kCollective || kind == InstructionKind::kP2p;
-  });
+  return std::any_of(piece.instructions.begin(), piece.instructions.end(),
+                     [&](std::size_t at) { return is_communication(program.instructions[at]); });
 }
 
 }  // namespace understudy::composer

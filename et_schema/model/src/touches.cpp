@@ -12,7 +12,7 @@ namespace understudy::et_schema {
 Touched touched_by(const Program& program, const Instruction& instruction) {
   Touched touched;
   const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
-  const bool communicates = instruction.comm && instruction.kind != InstructionKind::kWait;
+  const bool moves_data = instruction.comm && instruction.kind != InstructionKind::kWait;
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
     // A list is taken as it is: those of communications and optimizers are long.
     const auto* list = std::get_if<Argument::List>(&instruction.args[i].value);
@@ -22,7 +22,7 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
       // Most schemas write nothing, which the first look tells. What a send sends is recorded as
       // its output too.
       const bool writes =
-          communicates ? i == 1 && instruction.comm->kind != CommKind::kSend
+          moves_data ? i == 1 && instruction.comm->kind != CommKind::kSend
           : instruction.kind == InstructionKind::kAlias
               ? false
               : !instruction.schema || instruction.kind == InstructionKind::kNative ||

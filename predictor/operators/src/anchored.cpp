@@ -37,8 +37,13 @@ constexpr double kLongestLatencyNs = 3000;
 /// By TimePart: half the width of the 90 % interval, as a share. They are choices.
 constexpr std::array<double, kTimeParts> kWidths = {0.25, 0.4, 0.4, 0.25, 0.7, 0.1};
 
+/// Classes whose kernels are those of a maker's own libraries.
+bool is_library_class(std::string_view kernel_class) {
+  return kernel_class == "matmul" || kernel_class == "convolution";
+}
+
 bool is_product_class(std::string_view kernel_class) {
-  return kernel_class == "matmul" || kernel_class == "convolution" || kernel_class == "attention";
+  return is_library_class(kernel_class) || kernel_class == "attention";
 }
 
 /// A kernel is better or worse than usual. This share of it (in ln) holds on another card: all
@@ -48,12 +53,11 @@ bool is_product_class(std::string_view kernel_class) {
 double shared_part(std::string_view of_class, const Card& here, const Card& there) {
   constexpr double kOfOneSource = 0.75;
   constexpr double kOfLibraries = 0.5;
-  const bool is_one_chip = here.processors == there.processors && here.clock_hz == there.clock_hz;
   const bool is_one_maker = &maker_of(here) == &maker_of(there);
-  if (is_one_maker) {
-    return is_one_chip ? 1 : kOfOneSource;
+  if (is_one_maker && here.processors == there.processors && here.clock_hz == there.clock_hz) {
+    return 1;
   }
-  return of_class == "matmul" || of_class == "convolution" ? kOfLibraries : kOfOneSource;
+  return is_one_maker || !is_library_class(of_class) ? kOfOneSource : kOfLibraries;
 }
 
 /// What the call's kernels take at usual shares of the peaks; 0: it tells no work.

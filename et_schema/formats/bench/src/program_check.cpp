@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "et_schema/bench/program_text.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/support/error.h"
 #include "program_names.h"
 
@@ -288,7 +289,7 @@ class Checker {
         (!is_one_slot(instruction.args) || !is_one_slot(instruction.results))) {
       fail("alias", "one slot as argument and one as result", "other arguments or results", node);
     }
-    if (instruction.comm.has_value() != is_communication(instruction.kind)) {
+    if (instruction.comm.has_value() != communicates(instruction)) {
       fail("comm", instruction.comm ? "no communication" : "what is communicated",
            "kind \"" + std::string(to_string(instruction.kind)) + "\" " +
                (instruction.comm ? "with it" : "without it"),

@@ -46,9 +46,4 @@ std::optional<CommKind> comm_kind_from_string(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_communication(InstructionKind kind) {
-  return kind == InstructionKind::kCollective || kind == InstructionKind::kP2p ||
-         kind == InstructionKind::kWait;
-}
-
 }  // namespace understudy::et_schema

@@ -13,7 +13,4 @@ namespace understudy::et_schema {
 [[nodiscard]] std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name);
 [[nodiscard]] std::optional<CommKind> comm_kind_from_string(std::string_view name);
 
-/// True for the kinds that carry a CommInfo.
-[[nodiscard]] bool is_communication(InstructionKind kind);
-
 }  // namespace understudy::et_schema
