@@ -89,6 +89,22 @@ constexpr std::array kOtherCppNames = {
     Spelling{"unsigned long long", DType::kUInt64},
     Spelling{"at::Half", DType::kFloat16},
     Spelling{"at::BFloat16", DType::kBFloat16},
+    // ScalarType's own names, which tools write that make profiles themselves.
+    Spelling{"Byte", DType::kUInt8},
+    Spelling{"Char", DType::kInt8},
+    Spelling{"Short", DType::kInt16},
+    Spelling{"Int", DType::kInt32},
+    Spelling{"Long", DType::kInt64},
+    Spelling{"Half", DType::kFloat16},
+    Spelling{"Float", DType::kFloat32},
+    Spelling{"Double", DType::kFloat64},
+    Spelling{"BFloat16", DType::kBFloat16},
+    Spelling{"Bool", DType::kBool},
+    Spelling{"Float8_e5m2", DType::kFloat8E5M2},
+    Spelling{"Float8_e4m3fn", DType::kFloat8E4M3Fn},
+    Spelling{"Float8_e5m2fnuz", DType::kFloat8E5M2Fnuz},
+    Spelling{"Float8_e4m3fnuz", DType::kFloat8E4M3Fnuz},
+    Spelling{"Float8_e8m0fnu", DType::kFloat8E8M0Fnu},
 };
 
 const DTypeInfo* find_info(DType dtype) {
@@ -149,7 +165,8 @@ std::optional<DType> dtype_from_cpp_name(std::string_view name) {
       return entry.dtype;
     }
   }
-  return std::nullopt;
+  constexpr std::string_view kTorch = "torch.";
+  return dtype_from_string(name.starts_with(kTorch) ? name.substr(kTorch.size()) : name);
 }
 
 bool is_floating(DType dtype) {

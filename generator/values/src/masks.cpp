@@ -73,7 +73,7 @@ class MaskMaker {
       if (index == nullptr || !is_mask(program_.slots[index->id])) {
         continue;
       }
-      std::optional<std::int64_t> count = selected_count(instruction, position);
+      std::optional<std::int64_t> count = selected_count(instruction, list, position);
       count = count ? count : count_of_others(list);
       if (count) {
         replace(list[position], *count, why);
@@ -82,8 +82,10 @@ class MaskMaker {
   }
 
   /// The size that the mask's dimensions collapse to, in the result of index or in the values of
-  /// index_put. A single value is broadcast, and then any number does.
+  /// index_put. Values without that dimension, or of one element along it, are broadcast: then any
+  /// number does.
   [[nodiscard]] std::optional<std::int64_t> selected_count(const Instruction& instruction,
+                                                           const Argument::List& list,
                                                            std::size_t position) const {
     const Argument* values = find_argument(program_, instruction, "values");
     const Argument* shaped = values != nullptr             ? values
@@ -94,10 +96,28 @@ class MaskMaker {
       return std::nullopt;
     }
     const std::vector<std::int64_t>& sizes = program_.slots[slot->id].sizes;
-    if (position >= sizes.size() || (values != nullptr && sizes[position] == 1)) {
+    const std::size_t left_out =
+        values == nullptr ? 0 : selected_rank(instruction, list) - sizes.size();
+    if (position < left_out || position - left_out >= sizes.size() ||
+        (values != nullptr && sizes[position - left_out] == 1)) {
       return std::nullopt;
     }
-    return sizes[position];
+    return sizes[position - left_out];
+  }
+
+  /// The dimensions of what a mask, and numbers of one dimension beside it, select: theirs become
+  /// one.
+  [[nodiscard]] std::size_t selected_rank(const Instruction& instruction,
+                                          const Argument::List& list) const {
+    const auto* self = std::get_if<Argument::SlotRef>(&instruction.args.front().value);
+    std::size_t rank = self == nullptr ? 0 : program_.slots[self->id].sizes.size() + 1;
+    for (const Argument& item : list) {
+      if (const auto* index = std::get_if<Argument::SlotRef>(&item.value)) {
+        const et_schema::Slot& slot = program_.slots[index->id];
+        rank -= is_mask(slot) ? slot.sizes.size() : 1;
+      }
+    }
+    return rank;
   }
 
   /// How many elements numbers beside a mask name: as many as it selects, unless it is one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "predictor/operators/features.h"
@@ -19,10 +20,16 @@ struct Maker {
   double product_latency;
   double other_latency;
   TwoClock usual;  ///< the shares of the peaks that its libraries' kernels reach
+  /// Of products with unaligned rows: FLOPs a clock and processor (no bound: infinite), and the
+  /// share of the bandwidth.
+  double unaligned_flops, unaligned_memory_share;
 };
 
-constexpr Maker kNvidia = {"NVIDIA", 1500, 1, 1, 1, {0, 0, 0.7, 0.7}};
-constexpr Maker kAmd = {"AMD", 2200, 3.2, 0.8, 1.3, {0, 0, 0.35, 0.6}};
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+constexpr Maker kNvidia = {"NVIDIA", 1500, 1, 1, 1, {0, 0, 0.7, 0.7}, 290, 0.7};
+constexpr Maker kAmd = {"AMD", 2200, 3.2, 0.8, 1.3, {0, 0, 0.35, 0.6}, kUnbounded, 0.39};
+/// PyTorch's softmax of long unaligned rows has one source for all makers.
+constexpr double kUnalignedSoftmaxShare = 0.2;
 
 const Maker& maker_of(const Card& card) {
   const bool is_amd =
@@ -60,13 +67,45 @@ double shared_part(std::string_view of_class, const Card& here, const Card& ther
   return is_one_maker || !is_library_class(of_class) ? kOfOneSource : kOfLibraries;
 }
 
+/// Whether rows begin at all multiples of an element's size, not only at those of so many bytes.
+bool is_unaligned(double row_length, DType dtype, double bytes) {
+  return std::fmod(row_length * static_cast<double>(et_schema::item_size(dtype)), bytes) != 0;
+}
+
+/// The shares of the card's peaks that such a call usually reaches.
+TwoClock usual_shares(const OperatorCall& call, const Card& card) {
+  constexpr double kVectorBytes = 16;   // what PyTorch's softmax loads at once,
+  constexpr double kRowOfAWarp = 1024;  // of rows that are longer than this
+  constexpr double kCopyBytes = 4;      // the least that cp.async copies
+  const Maker& maker = maker_of(card);
+  const Work work = work_of(call);
+  const DType dtype = compute_dtype(call);
+  TwoClock usual = maker.usual;
+  if (work.family == Family::kSoftmax && work.row_length > kRowOfAWarp &&
+      is_unaligned(work.row_length, dtype, kVectorBytes)) {
+    usual.memory_share = kUnalignedSoftmaxShare;
+  }
+  const bool is_half = et_schema::is_floating(dtype) && et_schema::item_size(dtype) == 2;
+  if (work.family == Family::kMatmul && is_half &&
+      (is_unaligned(work.product.n, dtype, kCopyBytes) ||
+       is_unaligned(work.product.k, dtype, kCopyBytes))) {
+    const double clocks_hz = card.processors * card.clock_hz;
+    if (clocks_hz > 0) {
+      usual.compute_share = std::min(usual.compute_share,
+                                     maker.unaligned_flops * clocks_hz / peak_flops(card, dtype));
+    }
+    usual.memory_share = maker.unaligned_memory_share;
+  }
+  return usual;
+}
+
 /// What the call's kernels take at usual shares of the peaks; 0: it tells no work.
 double usual_ns(const OperatorCall& call, const Card& card) {
   if (call.inputs.empty() && call.outputs.empty()) {
     return 0;
   }
-  const Point point = point_of(call, card);
-  return kernel_ns(maker_of(card).usual, point.kernels.compute_ns, point.kernels.memory_ns);
+  const KernelLoad load = point_of(call, card).kernels;
+  return kernel_ns(usual_shares(call, card), load.compute_ns, load.memory_ns);
 }
 
 /// An operator's own class, else that of its kernels.

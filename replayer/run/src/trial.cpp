@@ -163,12 +163,8 @@ void Trial::run_steps(BoundProgram& bound) {
 }
 
 void Trial::attempt(BoundProgram& bound, const Step& step) {
-  machine_.build<true>(bound, step);
   try {
-    guard_arguments(step);
-    machine_.call(bound, step);
-    refuse_outside(step);
-    synchronize_stream(device_);  // a device reports errors only when the host waits for it
+    try_call(bound, step);
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& failure) {
@@ -191,6 +187,33 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
   }
   machine_.store(bound, step);
   machine_.clear(bound, step);
+}
+
+void Trial::try_call(BoundProgram& bound, const Step& step) {
+  const auto call = [&] {
+    machine_.build<true>(bound, step);
+    guard_arguments(step);
+    machine_.call(bound, step);
+    refuse_outside(step);
+    synchronize_stream(device_);  // a device reports errors only when the host waits for it
+  };
+  try {
+    call();
+  } catch (const et_schema::Error&) {
+    throw;
+  } catch (const std::exception& failure) {
+    refuse_lost_device(step, failure);
+    const std::vector<SlotId> pinned = decisions_.pin_indices(*step.source);
+    if (pinned.empty()) {
+      throw;
+    }
+    changed_ = true;
+    machine_.clear(bound, step);
+    for (const SlotId slot : pinned) {
+      machine_.slots()[slot].zero_();  // for the rest of this pass
+    }
+    call();
+  }
 }
 
 void Trial::refuse_lost_device(const Step& step, const std::exception& failure) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -56,6 +57,7 @@ class KinetoParser {
   void read_events();
   void read_number(std::string_view key, std::string_view text);
   void refuse_twice() const;
+  void correlate_by_external_ids();
   void add_base_time();
 
   std::string_view json_;
@@ -83,6 +85,7 @@ void KinetoParser::parse() {
          "profile again, with the step inside of the profiler's active window");
   }
   refuse_twice();
+  correlate_by_external_ids();
   add_base_time();
 }
 
@@ -179,6 +182,30 @@ void KinetoParser::refuse_twice() const {
     fail("a profile that is several times in one file", "traceEvents", "each event once",
          fmt::format("{} events, of which {} are different ones", sorted.size(), different),
          "give one of the profiles that the file was joined of");
+  }
+}
+
+/// Profiles that a tool wrote, not Kineto, may give a launch and its kernel one "External id" and
+/// no correlation. PyTorch's own ids name operators, so several launches share one: those stay
+/// apart.
+void KinetoParser::correlate_by_external_ids() {
+  const auto takes_part = [](const KinetoEvent& event) {
+    return event.category == KinetoCategory::kRuntime || is_device_work(event);
+  };
+  std::set<std::int64_t> launches;
+  for (const KinetoEvent& event : profile_.events) {
+    if (!takes_part(event)) {
+      continue;
+    }
+    const bool is_launch = event.category == KinetoCategory::kRuntime && event.external_id > 0;
+    if (event.correlation >= 0 || (is_launch && !launches.insert(event.external_id).second)) {
+      return;
+    }
+  }
+  for (KinetoEvent& event : profile_.events) {
+    if (takes_part(event) && launches.contains(event.external_id)) {
+      event.correlation = event.external_id;
+    }
   }
 }
 

@@ -157,6 +157,15 @@ std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lis
     argument.layouts =
         read_layouts(sizes.next(), strides.next(), argument.type == "TensorList", arena);
   }
+  // Tools that write profiles themselves may name the types of tensors alone.
+  while (JsonPull* value = values.next()) {
+    KinetoArgument& argument = arguments.emplace_back();
+    argument.value = read_text(value, arena);
+    argument.type = argument.value.empty()            ? ""
+                    : argument.value.starts_with('[') ? "ScalarList"
+                                                      : "Scalar";
+    argument.layouts = arena.array<KinetoLayout>(1);
+  }
   return arena.copy<KinetoArgument>(arguments);
 }
 

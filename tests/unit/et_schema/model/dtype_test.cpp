@@ -40,6 +40,12 @@ TEST(DType, NamesOfTracesOfAllEras) {
   EXPECT_EQ(dtype_from_cpp_name("c10::quint4x2"), DType{16});
   EXPECT_EQ(dtype_from_cpp_name("c10::dummy_int1_7_t<4>"), DType{40});
   EXPECT_EQ(dtype_from_cpp_name("c10::quint128x1"), std::nullopt);
+  for (const char* name : {"BFloat16", "bfloat16", "torch.bfloat16", "at::BFloat16"}) {
+    EXPECT_EQ(dtype_from_cpp_name(name), DType::kBFloat16) << name;
+  }
+  for (const char* name : {"Scalar", "ScalarList", "TensorList", "Device", ""}) {
+    EXPECT_EQ(dtype_from_cpp_name(name), std::nullopt) << name;
+  }
 }
 
 TEST(DType, SizesAndFamilies) {

@@ -68,6 +68,28 @@ TEST(MadeMasks, AMaskSelectsAsManyAsTheNumbersBesideIt) {  // targets[mask, labe
   EXPECT_EQ(mask.value->kind, ValueRule::Kind(ValueRule::Mask{6}));
 }
 
+/// frames[mask] = values, of 2 x 24 frames of 64 numbers.
+std::optional<ValueRule> rule_of_a_mask_of_frames(std::vector<std::int64_t> values) {
+  TraceBuilder builder;
+  builder.add(2, "aten::index_put_",
+              "aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool "
+              "accumulate=False) -> Tensor(a!)",
+              {tensor(10, 11, {2, 24, 64}), list({tensor(12, 13, {2, 24}, "bool")}),
+               tensor(16, 17, std::move(values)), integer(0)},
+              {tensor(10, 11, {2, 24, 64})});
+  const Program program = builder.program();
+  const auto& indices = std::get<Argument::List>(program.instructions[0].args[1].value);
+  return program.slots[std::get<Argument::SlotRef>(indices[0].value).id].value;
+}
+
+TEST(MadeMasks, AMaskSelectsAsManyAsThereAreValuesUnlessTheseAreBroadcast) {
+  const std::optional<ValueRule> told = rule_of_a_mask_of_frames({30, 64});
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->kind, ValueRule::Kind(ValueRule::Mask{30}));
+  EXPECT_FALSE(rule_of_a_mask_of_frames({64})) << "a row for each";
+  EXPECT_FALSE(rule_of_a_mask_of_frames({1, 64}));
+}
+
 TEST(MadeMasks, IndicesThatAnOperatorBoundsItselfAreNotPinned) {
   TraceBuilder builder;
   select_a_cluster(builder, "remainder");

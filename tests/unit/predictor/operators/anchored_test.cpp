@@ -95,6 +95,35 @@ TEST(AnchoredTime, AnotherMakersLibrariesShareLessOfADeviationThanPyTorchsOwnKer
   EXPECT_NEAR(ratio(product, "matmul", 1.6e9) / ratio(product, "matmul", 1e8), 0.25, 0.01);
 }
 
+/// A kernel that takes what its kind usually takes on an H100, on an MI300X.
+double usual_there(const OperatorCall& call, std::string_view of_class, double ns) {
+  return anchored_time({.call = call, .kernel_class = of_class, .ns = ns}, card("H100"),
+                       card("MI300X"))
+      .total_ns();
+}
+
+TEST(AnchoredTime, ProductsOfHalvesWithOddRowsAreSlowOnNvidiaAboveAll) {
+  const auto product = [](const char* left, const char* right) {
+    return profiled_call("aten::bmm", {left, right});
+  };
+  const OperatorCall odd = product("bfloat16[96,3137,64]", "bfloat16[96,64,3137]");
+  EXPECT_NEAR(usual_there(odd, "matmul", 1.8e6), 0.94e6, 0.02e6);
+  const OperatorCall even = product("bfloat16[96,3138,64]", "bfloat16[96,64,3138]");
+  EXPECT_NEAR(usual_there(even, "matmul", 0.85e6), 0.70e6, 0.02e6);
+  const OperatorCall wide = product("float32[96,3137,64]", "float32[96,64,3137]");
+  const OperatorCall like_it = product("float32[96,3138,64]", "float32[96,64,3138]");
+  EXPECT_NEAR(usual_there(wide, "matmul", 3e6), usual_there(like_it, "matmul", 3e6), 0.05e6);
+}
+
+TEST(AnchoredTime, LongUnalignedRowsMakeSoftmaxSlowOnEveryCard) {
+  const auto there = [](const char* tensor) {
+    return usual_there(profiled_call("aten::_softmax", {tensor}), "softmax", 5.5e6);
+  };
+  EXPECT_NEAR(there("bfloat16[8,12,3137,3137]"), 5.5e6 * 3430 / 5300, 0.05e6);
+  // Five and a half million nanoseconds are 3.5 times the usual of aligned rows.
+  EXPECT_NEAR(there("bfloat16[8,12,3136,3136]"), 3.0e6, 0.05e6);
+}
+
 TEST(AnchoredTime, KernelsWithoutWorkGoByTheirFloors) {
   const OperatorCall small = profiled_call("aten::add", {"float32[4]", "float32[4]"});
   TimeParts parts = anchored_time({.call = small, .kernel_class = "elementwise", .ns = 1500},

@@ -245,6 +245,40 @@ TEST_F(TrialTest, IndicesOfMadeValuesArePinnedForThat) {
             "made values would not give numbers that fit");
 }
 
+constexpr const char* kIndexSelect =
+    "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor";
+constexpr const char* kAddScalar =
+    "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor";
+
+TEST_F(TrialTest, IndicesOutsideOfWhatTheyPickFromArePinnedWhereTheyAreMade) {
+  const SlotId x = builder_.external(DType::kInt64, {4}, constant(1));
+  const SlotId table = builder_.external(DType::kFloat32, {5, 2}, constant(3));
+  const SlotId made = builder_.intermediate(DType::kInt64, {4});
+  const SlotId rows = builder_.intermediate(DType::kFloat32, {4, 2});
+  const SlotId out = sink(DType::kFloat32, {4, 2});
+  builder_.add_op(kAddScalar, {ref(x), number(6), number(1)}, {ref(made)});
+  builder_.add_op(kIndexSelect, {ref(table), number(0), ref(made)}, {ref(rows)});
+  keep(rows, out);
+  const TrialResult& result = try_out();
+  EXPECT_EQ(result.output_mismatches, 0U);
+  EXPECT_EQ(slot(out)[3][1].item<float>(), 3.0F);
+  const et_schema::Coverage coverage = decisions_->coverage();
+  EXPECT_EQ(coverage.exact, 3U);
+  ASSERT_EQ(coverage.pinned_outputs.size(), 1U);
+  EXPECT_EQ(coverage.pinned_outputs[0].name, "aten::add.Scalar");
+  EXPECT_EQ(coverage.pinned_outputs[0].note,
+            "its numbers lie outside of what aten::index_select picks from");
+  iterate();
+}
+
+TEST_F(TrialTest, IndicesOutsideThatNothingMakesEndTheRun) {
+  const SlotId index = builder_.external(DType::kInt64, {4}, constant(7));
+  const SlotId table = builder_.external(DType::kFloat32, {5, 2}, constant(3));
+  const SlotId rows = builder_.intermediate(DType::kFloat32, {4, 2});
+  builder_.add_op(kIndexSelect, {ref(table), number(0), ref(index)}, {ref(rows)});
+  EXPECT_EQ(failure().substr(0, 26), "aten::index_select failed\n");
+}
+
 TEST_F(TrialTest, AnOperatorThatThrowsEndsTheRun) {
   const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
   const SlotId y = builder_.external(DType::kFloat32, {3}, constant(1));

@@ -44,7 +44,8 @@ enum class DType : std::int8_t {
 /// The C++ name in a trace's type string: "float", "long", "c10::BFloat16".
 [[nodiscard]] std::string_view cpp_name(DType dtype);
 [[nodiscard]] std::optional<DType> dtype_from_string(std::string_view name);
-/// From the C++ name in a trace's type string: "float", "long int", "c10::BFloat16".
+/// From the C++ name in a trace's type string: "float", "long int", "c10::BFloat16". Tools that
+/// write profiles themselves use other names, too: "Float", "bfloat16", "torch.bfloat16".
 [[nodiscard]] std::optional<DType> dtype_from_cpp_name(std::string_view name);
 [[nodiscard]] bool is_floating(DType dtype);  ///< float16 … float64, bfloat16, float8
 [[nodiscard]] bool is_complex(DType dtype);

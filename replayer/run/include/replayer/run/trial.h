@@ -49,6 +49,9 @@ class Trial {
  private:
   void run_steps(BoundProgram& bound);
   void attempt(BoundProgram& bound, const Step& step);
+  /// Calls the operator; if it throws because of indices that nothing recorded tells, once more
+  /// with indices that fit.
+  void try_call(BoundProgram& bound, const Step& step);
   /// How an operator's outputs differ from the recorded ones.
   struct Difference {
     /// Another dtype, or a tensor where there was none, or none where there was one.

@@ -127,6 +127,20 @@ TEST(Kineto, ArgumentsAreReadWhereTheyAreAskedFor) {
   EXPECT_TRUE(profile_of(json).events.at(0).arguments.empty());
 }
 
+TEST(Kineto, ValuesBehindTheLastTypeAreScalars) {
+  const Profile profile = parse_kineto(
+      file_of(R"({"ph": "X", "cat": "cpu_op", "name": "aten::sum", "ts": 1, "dur": 1, "args": )"
+              R"({"Input type": ["Float"], "Input Dims": [[2, 3]], )"
+              R"("Concrete Inputs": ["", "[0, 1]", "False", ""]}})"),
+      "k.json", KinetoDetail::kArguments);
+  std::vector<std::string> arguments;
+  for (const KinetoArgument& argument : profile.events.at(0).arguments) {
+    arguments.push_back(fmt::format("{}:{}", argument.type, argument.value));
+  }
+  EXPECT_EQ(arguments,
+            (std::vector<std::string>{"Float:", "ScalarList:[0, 1]", "Scalar:False", ":"}));
+}
+
 TEST(Kineto, FieldsOfAnEvent) {
   const Profile profile = profile_of(file_of(
       kEvent + std::string(R"(, {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 11, )"
@@ -226,6 +240,30 @@ TEST(Kineto, EventsOnADeviceOfAnUnknownCategoryAreCounted) {
           .losses[Loss::kUnknownDeviceEvents],
       0U)
       << "it names no device";
+}
+
+/// A launch or a kernel of a profile that a tool wrote: without a correlation.
+std::string joined_by_id(const char* category, int id) {
+  return fmt::format(
+      R"({{"ph": "X", "cat": "{}", "name": "k", "pid": 0, "tid": 7, "ts": 2, "dur": 1, )"
+      R"("args": {{"External id": {}}}}})",
+      category, id);
+}
+
+TEST(Kineto, ExternalIdsThatALaunchAloneHasStandForCorrelations) {
+  const std::string two = joined_by_id("cuda_runtime", 100) + "," + joined_by_id("kernel", 100) +
+                          "," + joined_by_id("cuda_runtime", 101) + ",";
+  const Profile profile =
+      profile_of(file_of(two + joined_by_id("kernel", 101) + "," + joined_by_id("cpu_op", 100) +
+                         "," + joined_by_id("kernel", 102)));
+  std::vector<std::int64_t> correlations;
+  for (const KinetoEvent& event : profile.events) {
+    correlations.push_back(event.correlation);
+  }
+  EXPECT_EQ(correlations, (std::vector<std::int64_t>{100, 100, 101, 101, -1, -1}));
+  for (const std::string& other : {joined_by_id("cuda_runtime", 101), std::string(kEvent)}) {
+    EXPECT_EQ(profile_of(file_of(two + other)).events[0].correlation, -1) << other;
+  }
 }
 
 TEST(Kineto, TimesAreExactFarFromTheBase) {
