@@ -179,12 +179,15 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
     parts[TimePart::kUnknown] = rest_ns * peak_ratio(of_class, here, there);
     return parts;
   }
-  // Nothing is faster than the peaks.
-  const double carried =
-      std::pow(rest_ns / usual_ns(recorded.call, here), shared_part(of_class, here, there));
+  // Nothing is faster than the peaks: a kernel that was does less on every card than its arguments
+  // say (of a layer's experts it reads those that were chosen).
+  const bool does_less = rest_ns < roofline_bound_ns(recorded.call, here);
+  const double carried = std::pow(rest_ns / usual_ns(recorded.call, here),
+                                  does_less ? 1 : shared_part(of_class, here, there));
+  const double bound_ns =
+      does_less ? 0 : std::min(roofline_bound_ns(recorded.call, there), rest_ns);
   parts[is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory] =
-      std::max(usual_ns(recorded.call, there) * carried,
-               std::min(roofline_bound_ns(recorded.call, there), rest_ns));
+      std::max(usual_ns(recorded.call, there) * carried, bound_ns);
   return parts;
 }
 

@@ -88,6 +88,15 @@ std::string_view read_text(JsonPull* value, Arena& arena) {
   return arena.copy(text);
 }
 
+/// A concrete input. Tools that write profiles themselves give lists as Python's tuples: "(2, 2)".
+std::string_view read_concrete(JsonPull* value, Arena& arena) {
+  const std::string_view text = read_text(value, arena);
+  if (!text.starts_with('(') || !text.ends_with(')')) {
+    return text;
+  }
+  return arena.copy("[" + std::string(text.substr(1, text.size() - 2)) + "]");
+}
+
 /// `is_list`: of several tensors. Kineto leaves out lists of more than thirty: "[]".
 std::span<const KinetoLayout> read_layouts(JsonPull* sizes, JsonPull* strides, bool is_list,
                                            Arena& arena) {
@@ -153,14 +162,14 @@ std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lis
   while (JsonPull* type = types.next()) {
     KinetoArgument& argument = arguments.emplace_back();
     argument.type = read_text(type, arena);
-    argument.value = read_text(values.next(), arena);
+    argument.value = read_concrete(values.next(), arena);
     argument.layouts =
         read_layouts(sizes.next(), strides.next(), argument.type == "TensorList", arena);
   }
   // Tools that write profiles themselves may name the types of tensors alone.
   while (JsonPull* value = values.next()) {
     KinetoArgument& argument = arguments.emplace_back();
-    argument.value = read_text(value, arena);
+    argument.value = read_concrete(value, arena);
     argument.type = argument.value.empty()            ? ""
                     : argument.value.starts_with('[') ? "ScalarList"
                                                       : "Scalar";

@@ -124,6 +124,12 @@ TEST(AnchoredTime, LongUnalignedRowsMakeSoftmaxSlowOnEveryCard) {
   EXPECT_NEAR(there("bfloat16[8,12,3136,3136]"), 3.0e6, 0.05e6);
 }
 
+TEST(AnchoredTime, WhatWasFasterThanThePeaksDoesLessOnEveryCard) {
+  const OperatorCall experts =
+      profiled_call("vllm::fused_moe", {"bfloat16[16,4096]", "bfloat16[64,22016,4096]"});
+  EXPECT_NEAR(usual_there(experts, "other", 2e5), 2e5 * (3430 * 0.7) / (5300 * 0.6), 2e3);
+}
+
 TEST(AnchoredTime, KernelsWithoutWorkGoByTheirFloors) {
   const OperatorCall small = profiled_call("aten::add", {"float32[4]", "float32[4]"});
   TimeParts parts = anchored_time({.call = small, .kernel_class = "elementwise", .ns = 1500},

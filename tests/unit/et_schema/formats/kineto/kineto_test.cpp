@@ -131,7 +131,7 @@ TEST(Kineto, ValuesBehindTheLastTypeAreScalars) {
   const Profile profile = parse_kineto(
       file_of(R"({"ph": "X", "cat": "cpu_op", "name": "aten::sum", "ts": 1, "dur": 1, "args": )"
               R"({"Input type": ["Float"], "Input Dims": [[2, 3]], )"
-              R"("Concrete Inputs": ["", "[0, 1]", "False", ""]}})"),
+              R"json("Concrete Inputs": ["", "(0, 1)", "False", ""]}})json"),
       "k.json", KinetoDetail::kArguments);
   std::vector<std::string> arguments;
   for (const KinetoArgument& argument : profile.events.at(0).arguments) {
