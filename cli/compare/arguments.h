@@ -35,6 +35,7 @@ struct CompareArguments {
 struct ComparedRuns {
   std::vector<comparer::Run> a, b;
   std::optional<comparer::DeviceComparison> devices = {};  ///< of two profiles with device events
+  std::string without_device = {};  ///< the one of two profiles that alone shows no device
 };
 
 /// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. Beside a

@@ -97,8 +97,12 @@ std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool be
   return runs;
 }
 
+bool is_profile(const std::vector<Input>& inputs) {
+  return inputs.size() == 1 && inputs.front().profile;
+}
+
 bool has_device_events(const std::vector<Input>& inputs) {
-  return inputs.size() == 1 && inputs.front().profile &&
+  return is_profile(inputs) &&
          std::ranges::any_of(inputs.front().profile->events, et_schema::is_device_work);
 }
 
@@ -134,6 +138,11 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
       }
     }
   }
+  std::string without_device;
+  if (is_profile(inputs_a) && is_profile(inputs_b) &&
+      has_device_events(inputs_a) != has_device_events(inputs_b)) {
+    without_device = (has_device_events(inputs_a) ? b : a).front();
+  }
   std::optional<comparer::DeviceComparison> devices;
   if (has_device_events(inputs_a) && has_device_events(inputs_b)) {
     devices = comparer::compare_devices(device_step(*inputs_a.front().profile),
@@ -141,7 +150,7 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
   }
   ComparedRuns runs = {runs_of(std::move(inputs_a), has_profile, devices.has_value(), known),
                        runs_of(std::move(inputs_b), has_profile, devices.has_value(), known),
-                       std::move(devices)};
+                       std::move(devices), std::move(without_device)};
   if (runs.devices) {
     runs.a.front().environment.device = runs.devices->a.device;
     runs.b.front().environment.device = runs.devices->b.device;

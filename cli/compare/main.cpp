@@ -38,6 +38,15 @@ int compare(const CompareArguments& arguments) {
     if (runs.devices) {
       comparer::refuse_different_work(*runs.devices);
     }
+    if (!runs.without_device.empty()) {
+      throw et_schema::usage_error(
+          "only one of the profiles shows a device",
+          {.file = runs.without_device,
+           .expected = "a device's events, as the other profile has them",
+           .got = "the host's alone",
+           .hint = "profile with ProfilerActivity.CUDA, too; --different-benchmarks compares what "
+                   "the hosts did all the same"});
+    }
   }
   progress.show("comparing");
   const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, arguments.options);

@@ -133,7 +133,8 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
     return arguments;
   }
   refuse_if(!arguments.card.empty() && arguments.platform.empty(), "a card alone predicts nothing",
-            "--card", "--platform or --from-profile beside it", "neither", kHint);
+            "--card", "--platform or --from-profile beside it",
+            arguments.recorded ? "--recorded, whose times are kept" : "neither", kHint);
   if (!arguments.table.empty()) {
     refuse_if(arguments.format == Format::kHtml, "there is no page of single operators",
               "--format html", "a step: a benchmark or traces", "--operators");

@@ -99,9 +99,13 @@ class Warnings {
     const std::vector<double>& samples = report_.total.iteration_ms.samples;
     const std::optional<MedianInterval> interval = median_interval(samples);
     if (interval && interval->half_percent() > kWidestPercent) {
-      add("iteration_ms",
-          fmt::format("the median is known to ± {:.1f} % only; --until {}% measures until it is",
-                      interval->half_percent(), kWidestPercent));
+      const MeasurementUse& use = report_.total.measurement;
+      const std::string advice =
+          use.until_percent && use.ended_by == "seconds"
+              ? "--seconds gives --until more time, and an idle machine needs less"
+              : fmt::format("--until {}% measures until it is", kWidestPercent);
+      add("iteration_ms", fmt::format("the median is known to ± {:.1f} % only; {}",
+                                      interval->half_percent(), advice));
     } else if (!interval && !samples.empty()) {
       add("iteration_ms", "too few iterations to say how sure the median is");
     }

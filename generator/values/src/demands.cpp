@@ -118,6 +118,12 @@ void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
   }
 }
 
+/// Whether one demand is on all elements that another is on.
+bool covers(const Demand& demand, const Demand& other) {
+  return demand.dtype == other.dtype && demand.offset <= other.offset &&
+         other.offset + other.count <= demand.offset + demand.count;
+}
+
 /// What is asked of the first `count` of `all` elements, said of all of them; none where it cannot
 /// be.
 std::optional<ValueRule> extended(ValueRule rule, std::int64_t count, std::int64_t all) {
@@ -255,12 +261,25 @@ bool Demands::is_met_by_a_reuse(StorageId storage, const Demand& demand) const {
   return range != nullptr && range->distinct == 0 &&
          std::ranges::any_of(by_storage_[storage], [&](const Demand& other) {
            const auto* reused = other.rule.as<ReusedIntegers>();
-           return reused != nullptr && other.dtype == demand.dtype &&
-                  other.offset <= demand.offset &&
-                  demand.offset + demand.count <= other.offset + other.count &&
+           return reused != nullptr && covers(other, demand) &&
                   (demand.rule.why == kCapturedRange ||
                    (range->low <= reused->low && reused->high <= range->high));
          });
+}
+
+/// A range of some elements, within those that are asked of more elements, they among them.
+ValueRule Demands::range_of_part(StorageId storage, const Demand& demand) const {
+  ValueRule rule = demand.rule;
+  Integers& range = std::get<Integers>(rule.kind);
+  for (const Demand& other : by_storage_[storage]) {
+    const auto* whole = other.rule.as<Integers>();
+    if (whole != nullptr && covers(other, demand) &&
+        std::max(range.low, whole->low) < std::min(range.high, whole->high)) {
+      range.low = std::max(range.low, whole->low);
+      range.high = std::min(range.high, whole->high);
+    }
+  }
+  return rule;
 }
 
 void Demands::write(const IndexSpread& spread) {
@@ -279,8 +298,11 @@ void Demands::write(const IndexSpread& spread) {
     for (const Demand& demand : by_storage_[storage]) {
       if (demand.count > 0 && !is_met_by_a_reuse(storage, demand)) {
         Demand wanted = demand;
+        if (demand.rule.is<Integers>()) {
+          wanted.rule = range_of_part(storage, demand);
+        }
         if (demand.rule.is<Integers>() && demand.rule.why != kCapturedRange) {
-          wanted.rule = spread_indices(demand.rule, spread, demand.count, storage);
+          wanted.rule = spread_indices(wanted.rule, spread, demand.count, storage);
         }
         write(storage, external_slots[storage], wanted);
       }

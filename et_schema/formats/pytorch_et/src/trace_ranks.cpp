@@ -180,7 +180,8 @@ std::vector<int> ranks_from_names(const std::vector<std::string>& names) {
                   {.field = "file names",
                    .expected = "one number that differs, as in rank-0.json, rank-1.json",
                    .got = list_of(names),
-                   .hint = "rename the files to rank-N.json"});
+                   .hint = "rename the files of one job to rank-N.json; what is not of one job is "
+                           "given by itself"});
 }
 
 }  // namespace understudy::et_schema

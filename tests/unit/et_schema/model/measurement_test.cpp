@@ -87,6 +87,12 @@ TEST(MeasurementWarnings, AWideIntervalSpoilsTheMedian) {
   EXPECT_EQ(merge({rank}, {}, threads(1)).warnings,
             (Warnings{{"iteration_ms",
                        "the median is known to ± 4.8 % only; --until 2% measures until it is"}}));
+  rank.measurement.until_percent = 2;
+  rank.measurement.ended_by = "seconds";
+  EXPECT_EQ(merge({rank}, {}, threads(1)).warnings,
+            (Warnings{{"iteration_ms",
+                       "the median is known to ± 4.8 % only; --seconds gives --until more time, "
+                       "and an idle machine needs less"}}));
   rank.iteration_ms = iteration_stats({10, 10});
   EXPECT_EQ(merge({rank}, {}, threads(1)).warnings,
             (Warnings{{"iteration_ms", "too few iterations to say how sure the median is"}}));

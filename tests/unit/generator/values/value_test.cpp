@@ -54,6 +54,18 @@ TEST(Values, APartOfATensorBecomesASlotOfItsOwn) {
   EXPECT_EQ(part.value, integers(0, 50, "aten::embedding.indices"));
 }
 
+TEST(Values, APartStaysWithinWhatIsAskedOfAll) {  // kinds of tokens and their places in one buffer
+  TraceBuilder builder;
+  builder.add(2, "aten::embedding", kEmbedding,
+              {tensor(34, 35, {2, 8}), tensor(20, 21, {10}, "long int"), integer(-1), integer(0),
+               integer(0)},
+              {tensor(36, 37, {10, 8})});
+  embed_at(builder, tensor(22, 21, {6}, "long int", 4));
+  const Program program = builder.program();
+  EXPECT_EQ(argument_slot(program, 0, 1).value, integers(0, 2, "aten::embedding.indices"));
+  EXPECT_EQ(argument_slot(program, 1, 1).value, integers(0, 2, "aten::embedding.indices"));
+}
+
 TEST(Values, ACapturedRangeNarrowsADemand) {
   TraceBuilder builder;
   embed_at(builder, tensor(10, 11, {6}, "long int"),

@@ -27,13 +27,15 @@ double number_at(const Json& document, const char* at) {
 }
 
 std::string anchored_verdict(const Json& document) {
+  const bool is_same = document.at("card") == document.at("from_card");
   return fmt::format(
       "A step's work on {} would take {} ms of device time, 90 % within {} to {}: {:.3f} times the "
-      "{} ms on {}; nobody ran this.",
+      "{} ms on {}; {}.",
       text_at(document, "/card"), figure_text(number_at(document, "/device/ms")),
       figure_text(number_at(document, "/device/low_ms")),
       figure_text(number_at(document, "/device/high_ms")), number_at(document, "/device/ratio"),
-      figure_text(number_at(document, "/device/recorded_ms")), text_at(document, "/from_card"));
+      figure_text(number_at(document, "/device/recorded_ms")), text_at(document, "/from_card"),
+      is_same ? "that is the card it was recorded on" : "nobody ran this");
 }
 
 std::vector<std::string> anchored_findings(const Json& document) {

@@ -47,7 +47,8 @@ TEST(RanksFromNames, AmbiguityListsTheFiles) {
             "  field:    file names\n"
             "  expected: one number that differs, as in rank-0.json, rank-1.json\n"
             "  got:      a.json, b.json\n"
-            "  hint:     rename the files to rank-N.json");
+            "  hint:     rename the files of one job to rank-N.json; what is not of one job is "
+            "given by itself");
   // Both numbers count from 0 on, in different orders.
   EXPECT_NE(error_of([] {
               static_cast<void>(ranks_from_names({"0_1.json", "1_0.json"}));
