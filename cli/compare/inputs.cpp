@@ -138,13 +138,14 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
       }
     }
   }
+  const bool a_has_device = has_device_events(inputs_a);
+  const bool b_has_device = has_device_events(inputs_b);
   std::string without_device;
-  if (is_profile(inputs_a) && is_profile(inputs_b) &&
-      has_device_events(inputs_a) != has_device_events(inputs_b)) {
-    without_device = (has_device_events(inputs_a) ? b : a).front();
+  if (is_profile(inputs_a) && is_profile(inputs_b) && a_has_device != b_has_device) {
+    without_device = (a_has_device ? b : a).front();
   }
   std::optional<comparer::DeviceComparison> devices;
-  if (has_device_events(inputs_a) && has_device_events(inputs_b)) {
+  if (a_has_device && b_has_device) {
     devices = comparer::compare_devices(device_step(*inputs_a.front().profile),
                                         device_step(*inputs_b.front().profile));
   }

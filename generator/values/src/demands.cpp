@@ -33,6 +33,16 @@ ValueRule narrow_targets(ValueRule rule, const Integers& range, bool is_captured
   return rule;
 }
 
+/// Keeps of a range what another one has, too; all of it if they exclude each other.
+void narrow(Integers& range, const Integers& other) {
+  const std::int64_t low = std::max(range.low, other.low);
+  const std::int64_t high = std::min(range.high, other.high);
+  if (low < high) {
+    range.low = low;
+    range.high = high;
+  }
+}
+
 /// What two ranges have in common. If they exclude each other they cannot both be of this memory:
 /// then the one that the operator asks for keeps it running.
 ValueRule intersect(const ValueRule& a, const ValueRule& b) {
@@ -43,12 +53,7 @@ ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   if (is_any_positive(range) && other.why == kCapturedRange && other_range.low > 0) {
     return other;  // what was seen goes before a guess
   }
-  const std::int64_t low = std::max(range.low, other_range.low);
-  const std::int64_t high = std::min(range.high, other_range.high);
-  if (low < high) {
-    range.low = low;
-    range.high = high;
-  }
+  narrow(range, other_range);
   range.distinct = std::max(range.distinct, other_range.distinct);
   return both;
 }
@@ -273,10 +278,8 @@ ValueRule Demands::range_of_part(StorageId storage, const Demand& demand) const 
   Integers& range = std::get<Integers>(rule.kind);
   for (const Demand& other : by_storage_[storage]) {
     const auto* whole = other.rule.as<Integers>();
-    if (whole != nullptr && covers(other, demand) &&
-        std::max(range.low, whole->low) < std::min(range.high, whole->high)) {
-      range.low = std::max(range.low, whole->low);
-      range.high = std::min(range.high, whole->high);
+    if (whole != nullptr && covers(other, demand)) {
+      narrow(range, *whole);
     }
   }
   return rule;
@@ -300,9 +303,9 @@ void Demands::write(const IndexSpread& spread) {
         Demand wanted = demand;
         if (demand.rule.is<Integers>()) {
           wanted.rule = range_of_part(storage, demand);
-        }
-        if (demand.rule.is<Integers>() && demand.rule.why != kCapturedRange) {
-          wanted.rule = spread_indices(wanted.rule, spread, demand.count, storage);
+          if (demand.rule.why != kCapturedRange) {
+            wanted.rule = spread_indices(wanted.rule, spread, demand.count, storage);
+          }
         }
         write(storage, external_slots[storage], wanted);
       }

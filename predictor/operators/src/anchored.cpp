@@ -168,7 +168,8 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
   parts[TimePart::kFloors] =
       recorded.kernels * maker_there.floor_ns * std::min(recorded.ns / floors_ns, 1.0);
   const double above_ns = std::max(recorded.ns - floors_ns, 0.0);
-  const double work_ns = std::min(usual_ns(recorded.call, here), above_ns);
+  const double usual_here_ns = usual_ns(recorded.call, here);
+  const double work_ns = std::min(usual_here_ns, above_ns);
   const bool is_one_block_long = recorded.blocks > 0 && recorded.blocks <= here.processors;
   const double late_ns = is_one_block_long
                              ? above_ns - work_ns
@@ -182,12 +183,11 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
   // Nothing is faster than the peaks: a kernel that was does less on every card than its arguments
   // say (of a layer's experts it reads those that were chosen).
   const bool does_less = rest_ns < roofline_bound_ns(recorded.call, here);
-  const double carried = std::pow(rest_ns / usual_ns(recorded.call, here),
-                                  does_less ? 1 : shared_part(of_class, here, there));
-  const double bound_ns =
+  const double part = does_less ? 1 : shared_part(of_class, here, there);
+  const double least_ns =
       does_less ? 0 : std::min(roofline_bound_ns(recorded.call, there), rest_ns);
   parts[is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory] =
-      std::max(usual_ns(recorded.call, there) * carried, bound_ns);
+      std::max(usual_ns(recorded.call, there) * std::pow(rest_ns / usual_here_ns, part), least_ns);
   return parts;
 }
 

@@ -14,7 +14,6 @@
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/operator_map.h"
 #include "et_schema/model/schema_text.h"
 #include "replayer/dispatch/schema_map.h"
@@ -54,32 +53,6 @@ int badness(const Decision& decision) {
     default:
       return 0;
   }
-}
-
-/// Whether the slot is a result that is not an argument, too.
-bool makes(const Instruction& instruction, SlotId slot) {
-  const std::vector<SlotId> results = et_schema::slots_in(instruction.results);
-  const std::vector<SlotId> arguments = et_schema::slots_in(instruction.args);
-  return std::ranges::find(results, slot) != results.end() &&
-         std::ranges::find(arguments, slot) == arguments.end();
-}
-
-/// The tensors whose numbers tell which elements the operator picks.
-std::vector<SlotId> index_slots(const Program& program, const Instruction& instruction) {
-  using et_schema::Meaning;
-  std::vector<SlotId> slots;
-  const std::string schema = schema_text(program, instruction);
-  for (const et_schema::ArgumentFact& fact :
-       et_schema::operator_facts(instruction.name).arguments) {
-    const int at = et_schema::argument_index(schema, fact.name);
-    const bool is_index = fact.meaning == Meaning::kIndex || fact.meaning == Meaning::kIndexList ||
-                          fact.meaning == Meaning::kPlaneIndex || fact.meaning == Meaning::kClass;
-    if (is_index && at >= 0 && static_cast<std::size_t>(at) < instruction.args.size()) {
-      et_schema::for_each_slot({instruction.args[static_cast<std::size_t>(at)]},
-                               [&](SlotId slot) { slots.push_back(slot); });
-    }
-  }
-  return slots;
 }
 
 bool is_operator(const Instruction& instruction) {
@@ -280,38 +253,6 @@ bool Decisions::use_body(const Instruction& instruction) {
 
 bool Decisions::pin(const Instruction& instruction, std::string why) {
   return !instruction.pinned && pinned_.emplace(&instruction, std::move(why)).second;
-}
-
-std::vector<SlotId> Decisions::pin_indices(const Instruction& instruction) {
-  std::vector<SlotId> pinned;
-  for (const SlotId slot : index_slots(program_, instruction)) {
-    bool is_there = false;
-    const Instruction* maker = maker_before(program_.instructions, slot, instruction, is_there);
-    if (maker != nullptr &&
-        pin(*maker, fmt::format("its numbers lie outside of what {} picks from",
-                                et_schema::without_overload(instruction.name)))) {
-      pinned.push_back(slot);
-    }
-  }
-  return pinned;
-}
-
-const Instruction* Decisions::maker_before(std::span<const Instruction> instructions, SlotId slot,
-                                           const Instruction& end, bool& is_there) {
-  const Instruction* maker = nullptr;
-  for (const Instruction& candidate : instructions) {
-    is_there = is_there || &candidate == &end;
-    if (!is_there && of(candidate).how == How::kBody) {
-      const Instruction* inner = maker_before(candidate.body, slot, end, is_there);
-      maker = inner != nullptr ? inner : maker;
-    } else if (!is_there && makes(candidate, slot)) {
-      maker = &candidate;
-    }
-    if (is_there) {
-      break;
-    }
-  }
-  return maker;
 }
 
 std::string Decisions::why_pinned(const Instruction& instruction) const {

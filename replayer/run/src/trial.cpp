@@ -5,10 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/open_comms.h"
+#include "et_schema/model/operator_facts.h"
+#include "et_schema/model/schema_text.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/dispatch/schema_map.h"
@@ -63,6 +67,24 @@ std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
   return names;
 }
 
+/// The tensors whose numbers tell which elements the operator picks.
+std::vector<SlotId> index_slots(const et_schema::Program& program, const Instruction& instruction) {
+  using et_schema::Meaning;
+  std::vector<SlotId> slots;
+  const std::string schema = schema_text(program, instruction);
+  for (const et_schema::ArgumentFact& fact :
+       et_schema::operator_facts(instruction.name).arguments) {
+    const int at = et_schema::argument_index(schema, fact.name);
+    const bool is_index = fact.meaning == Meaning::kIndex || fact.meaning == Meaning::kIndexList ||
+                          fact.meaning == Meaning::kPlaneIndex || fact.meaning == Meaning::kClass;
+    if (is_index && at >= 0) {
+      std::ranges::copy(et_schema::slots_of(instruction, static_cast<std::size_t>(at)),
+                        std::back_inserter(slots));
+    }
+  }
+  return slots;
+}
+
 /// Whether a tensor reaches beyond its storage. LibTorch does not check every operator that only
 /// shows memory (_reshape_alias, custom views). In-place operators return what they changed.
 bool lies_outside(const at::Tensor& tensor) {
@@ -105,6 +127,7 @@ TrialResult Trial::run() {
     const std::optional<double> first = result_.first_iteration_ms;
     result_ = {};
     changed_ = false;
+    makers_.assign(decisions_.program().slots.size(), nullptr);
     result_.program = bind_program(decisions_, groups_, order_);
     machine_.connect(result_.program, device_);
     monitor_.progress({Phase::kTensors});
@@ -164,16 +187,18 @@ void Trial::run_steps(BoundProgram& bound) {
 
 void Trial::attempt(BoundProgram& bound, const Step& step) {
   try {
-    try_call(bound, step);
+    call(bound, step);
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& failure) {
     refuse_lost_device(step, failure);
     machine_.clear(bound, step);
-    step_down(step, failure);
-    changed_ = true;
-    replace(bound, step);
-    return;
+    if (!call_with_zeros(bound, step)) {
+      step_down(step, failure);
+      changed_ = true;
+      replace(bound, step);
+      return;
+    }
   }
   const auto checked = std::make_pair(result_.outputs_checked, result_.output_mismatches);
   const std::size_t listed = result_.mismatches.size();
@@ -187,33 +212,54 @@ void Trial::attempt(BoundProgram& bound, const Step& step) {
   }
   machine_.store(bound, step);
   machine_.clear(bound, step);
+  note_makers(*step.source);
 }
 
-void Trial::try_call(BoundProgram& bound, const Step& step) {
-  const auto call = [&] {
-    machine_.build<true>(bound, step);
-    guard_arguments(step);
-    machine_.call(bound, step);
-    refuse_outside(step);
-    synchronize_stream(device_);  // a device reports errors only when the host waits for it
-  };
+void Trial::call(BoundProgram& bound, const Step& step) {
+  machine_.build<true>(bound, step);
+  guard_arguments(step);
+  machine_.call(bound, step);
+  refuse_outside(step);
+  synchronize_stream(device_);  // a device reports errors only when the host waits for it
+}
+
+bool Trial::call_with_zeros(BoundProgram& bound, const Step& step) {
+  std::vector<SlotId> made;
+  for (const SlotId slot : index_slots(decisions_.program(), *step.source)) {
+    if (makers_[slot] != nullptr && !decisions_.is_pinned(*makers_[slot])) {
+      made.push_back(slot);
+    }
+  }
+  if (made.empty()) {
+    return false;
+  }
+  for (const SlotId slot : made) {
+    machine_.slots()[slot].zero_();  // for the rest of this pass
+  }
   try {
-    call();
+    call(bound, step);
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& failure) {
     refuse_lost_device(step, failure);
-    const std::vector<SlotId> pinned = decisions_.pin_indices(*step.source);
-    if (pinned.empty()) {
-      throw;
-    }
-    changed_ = true;
     machine_.clear(bound, step);
-    for (const SlotId slot : pinned) {
-      machine_.slots()[slot].zero_();  // for the rest of this pass
-    }
-    call();
+    return false;  // the numbers were not the reason
   }
+  for (const SlotId slot : made) {
+    decisions_.pin(*makers_[slot], fmt::format("its numbers lie outside of what {} picks from",
+                                               et_schema::without_overload(step.source->name)));
+  }
+  changed_ = true;
+  return true;
+}
+
+void Trial::note_makers(const Instruction& instruction) {
+  const std::vector<SlotId> arguments = et_schema::slots_in(instruction.args);
+  et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
+    if (std::ranges::find(arguments, slot) == arguments.end()) {
+      makers_[slot] = &instruction;
+    }
+  });
 }
 
 void Trial::refuse_lost_device(const Step& step, const std::exception& failure) const {

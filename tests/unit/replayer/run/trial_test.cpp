@@ -271,6 +271,21 @@ TEST_F(TrialTest, IndicesOutsideOfWhatTheyPickFromArePinnedWhereTheyAreMade) {
   iterate();
 }
 
+TEST_F(TrialTest, WhatFailsForAnotherReasonPinsNoIndices) {
+  const SlotId x = builder_.external(DType::kInt64, {4}, constant(1));
+  const SlotId table = builder_.external(DType::kFloat32, {5, 2}, constant(3));
+  const SlotId made = builder_.intermediate(DType::kInt64, {4});
+  const SlotId rows = builder_.intermediate(DType::kFloat32, {4, 2});
+  builder_.add_op(kAddScalar, {ref(x), number(1), number(1)}, {ref(made)});
+  builder_.add_op(kIndexSelect, {ref(table), number(7), ref(made)}, {ref(rows)});
+  try_out(true);
+  const et_schema::Coverage coverage = decisions_->coverage();
+  EXPECT_TRUE(coverage.pinned_outputs.empty());
+  ASSERT_EQ(coverage.dropped.size(), 1U);
+  EXPECT_EQ(coverage.dropped[0].note,
+            "it failed: Dimension out of range (expected to be in range of [-2, 1], but got 7)");
+}
+
 TEST_F(TrialTest, IndicesOutsideThatNothingMakesEndTheRun) {
   const SlotId index = builder_.external(DType::kInt64, {4}, constant(7));
   const SlotId table = builder_.external(DType::kFloat32, {5, 2}, constant(3));

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -64,11 +63,6 @@ class Decisions {
   /// Gives the operator's readers tensors of the recorded shape, made before the run; the report
   /// says `why`. False if they get them already.
   bool pin(const et_schema::Instruction& instruction, std::string why);
-  /// Pins what made the numbers by which the operator picks elements, since they lie outside of
-  /// what it picks from: nothing recorded tells them. The slots that are pinned so; none: nothing
-  /// made them, or they are pinned already.
-  [[nodiscard]] std::vector<et_schema::SlotId> pin_indices(
-      const et_schema::Instruction& instruction);
   [[nodiscard]] bool is_pinned(const et_schema::Instruction& instruction) const;
   void drop(const et_schema::Instruction& instruction, std::string reason);
 
@@ -101,11 +95,6 @@ class Decisions {
   /// Error (bad input) if it does more than compute.
   [[nodiscard]] const std::string& why_not_called(const c10::OperatorHandle& handle,
                                                   const et_schema::Instruction& instruction) const;
-  /// What is run before `end` and makes the slot, last of all; null: nothing does. `is_there`: the
-  /// walk met `end`.
-  [[nodiscard]] const et_schema::Instruction* maker_before(
-      std::span<const et_schema::Instruction> instructions, et_schema::SlotId slot,
-      const et_schema::Instruction& end, bool& is_there);
   [[nodiscard]] std::string why_pinned(const et_schema::Instruction& instruction) const;
   /// The decision of the instruction itself; for a body, the worst outcome of its operators.
   [[nodiscard]] Decision outcome(const et_schema::Instruction& instruction);

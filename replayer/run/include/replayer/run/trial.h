@@ -49,9 +49,12 @@ class Trial {
  private:
   void run_steps(BoundProgram& bound);
   void attempt(BoundProgram& bound, const Step& step);
-  /// Calls the operator; if it throws because of indices that nothing recorded tells, once more
-  /// with indices that fit.
-  void try_call(BoundProgram& bound, const Step& step);
+  void call(BoundProgram& bound, const Step& step);
+  /// Calls an operator that threw with zeros for the indices that others made. If it runs then,
+  /// what made them is pinned: nothing recorded tells numbers that fit. False: it cannot be, or it
+  /// throws all the same.
+  [[nodiscard]] bool call_with_zeros(BoundProgram& bound, const Step& step);
+  void note_makers(const et_schema::Instruction& instruction);
   /// How an operator's outputs differ from the recorded ones.
   struct Difference {
     /// Another dtype, or a tensor where there was none, or none where there was one.
@@ -84,7 +87,8 @@ class Trial {
   et_schema::CommOrder order_;
   c10::Device device_;
   Monitor monitor_;
-  bool changed_ = false;  ///< a decision changed in this pass
+  bool changed_ = false;                               ///< a decision changed in this pass
+  std::vector<const et_schema::Instruction*> makers_;  ///< by slot: in this pass; null: none yet
   std::chrono::steady_clock::time_point first_start_;
   TrialResult result_;
 };
