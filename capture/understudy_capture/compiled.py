@@ -120,14 +120,13 @@ def describe_graphs(rank):
     """What could run the compiled graphs later: sources, kernels, facts of launches; without
     paths."""
     graphs, kept, left_out = [], 0, 0
-    bits = _vector_bits()
     for module in graph_modules():
         graph = {"file": Path(module.__file__).name,
                  "kernels": [{"name": name, "backend": BACKEND, **kernel}
                              for name, kernel in cpp_kernels(module.__file__).items()]
                  + [_describe_triton(name, value) for name, value in vars(module).items()
                     if hasattr(value, "triton_meta")]}
-        if bits is not None and any(kernel["backend"] == BACKEND for kernel in graph["kernels"]):
+        if any(kernel["backend"] == BACKEND for kernel in graph["kernels"]) and (bits := _vector_bits()) is not None:
             graph["vector_bits"] = bits
         source = _without_paths(Path(module.__file__).read_text(encoding="utf-8"))
         graph["source_bytes"] = len(source.encode())
@@ -142,9 +141,10 @@ def describe_graphs(rank):
             **LAUNCHES.document()}
 
 
+@functools.cache
 def _vector_bits():
     """Of the vectors that inductor writes C++ for: 512, 256, …, 0 if it writes none; None where this
-    torch does not tell."""
+    torch does not tell. Inductor compiles a program for each kind of vectors, which may take a minute."""
     with contextlib.suppress(ImportError, AttributeError, TypeError):
         from torch._inductor import cpu_vec_isa
         isa = cpu_vec_isa.pick_vec_isa()

@@ -15,6 +15,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
 from . import job
 from .compiled import REGION, graph_modules
 from .threads import settings
+from .triton_kernels import LAUNCHES
 
 LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
 HEADER_BYTES = 4096  # read from a trace's start: they come before its nodes
@@ -74,8 +75,12 @@ class Records:
         raw = beside(target, ".raw")
         profiler = kineto(settings(counts_faults, self.all_threads), observer, shapes)
 
-        def export():
+        def write():
             profiler.export_chrome_trace(str(raw))
+
+        def export():
+            if not raw.exists():
+                write()
             counts = Counter()
             operators = self.operators[kind] = Counter()
 
@@ -93,6 +98,9 @@ class Records:
                 self.regions[kind] = counts["regions"] // steps
 
         self._profile.callback(self._exports.append, export)
+        if torch.cuda.is_available():
+            # A later session frees CUPTI's records of this one: device events would be written with time 0.
+            self._profile.callback(write)
         self._profile.enter_context(profiler)
         self._profile.callback(synchronize)
 
@@ -133,10 +141,11 @@ def kineto(config=None, observer=None, shapes=False):
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
     # Beside the trace, memory events are recorded too: the trace does not show what holds a tensor.
-    # Kernels of compiled graphs tell their arguments only with the shapes.
+    # Kernels of compiled graphs, and those of Triton, tell their arguments only with the shapes.
+    has_kernels = bool(graph_modules()) or LAUNCHES.may_follow()
     return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
                    profile_memory=observer is not None,
-                   record_shapes=shapes or (observer is not None and bool(graph_modules())),
+                   record_shapes=shapes or (observer is not None and has_kernels),
                    experimental_config=config)
 
 

@@ -153,7 +153,18 @@ class Launches:
     def __init__(self):
         self.kernels = {}
         self.left_out = collections.Counter()
+        self._seen = None  # whether a watched step launched any; None: none was watched
         self._known = {}
+
+    def watch(self):
+        self._seen = bool(self._seen)
+
+    def see(self):
+        self._seen = True
+
+    def may_follow(self):
+        """Whether the next step may launch kernels: those before it did, or nobody looked."""
+        return self._seen if self._seen is not None else "triton.runtime.jit" in sys.modules
 
     def kernel(self, identity, make):
         """The kernel that make() describes, once for each identity; None where it is not kept."""
@@ -194,6 +205,7 @@ class TritonLabels:
         self._restore = []
 
     def __enter__(self):
+        self._launches.watch()
         jit = sys.modules.get("triton.runtime.jit")
         interpreter = sys.modules.get("triton.runtime.interpreter")
         inductor = sys.modules.get("torch._inductor.runtime.triton_heuristics")
@@ -226,6 +238,7 @@ class TritonLabels:
         def labelled(function, *args, grid, warmup, **kwargs):
             if warmup or self._in_inductor:  # whose interpreted kernels are launched as others
                 return run(function, *args, grid=grid, warmup=warmup, **kwargs)
+            self._launches.see()
             if not self._describes:
                 self._note(args)
                 values = tuple(value for value in args if isinstance(value, (torch.Tensor, int, float)))

@@ -42,6 +42,7 @@ class Machine:
             self.environment["LD_LIBRARY_PATH"] = ":".join(
                 [*map(str, libraries), *([own] if own else [])])
             self.environment["UNDERSTUDY_TORCH_ROOT"] = self.facts["root"]
+            self.environment["UNDERSTUDY_PYTHON"] = self.python
 
     def _ask(self):
         """Facts about the Python's torch; None if it has no torch."""
@@ -69,8 +70,8 @@ class Machine:
         summary = json.loads((folder / "capture.json").read_text(encoding="utf-8"))
         return summary["ranks"][0]
 
-    def generate(self, traces, bench):
-        self.run(self.bin / "generate", traces, "-o", bench)
+    def generate(self, traces, bench, *more):
+        self.run(self.bin / "generate", traces, "-o", bench, *more)
         return bench
 
     def replay(self, bench, target, *more, launcher=(), environment=None):
@@ -84,11 +85,12 @@ class Machine:
         return json.loads(target.read_text(encoding="utf-8"))
 
     def profiled_replay(self, bench, target):
-        """The events of a short replay's profile (understudy_profile, which it loads), and its report."""
+        """The events of a short replay's profile (understudy_profile, which it loads), and its report. Nobody
+        reads clocks and power meanwhile: that takes seconds of iterations, whose profile would be of gigabytes."""
         profile = target.with_suffix(".profile.json")
         report = self.replay(bench, target, "--warmup", 0, "--iterations", 3, "--passes", 5,
                              "--op-library", self.libraries / "libunderstudy_profile.so",
-                             "--sandbox", "off", environment={"UNDERSTUDY_PROFILE": str(profile)})
+                             "--sandbox", "off", environment={"UNDERSTUDY_PROFILE": str(profile), "UNDERSTUDY_NVML": os.devnull})
         return json.loads(profile.read_text(encoding="utf-8"))["traceEvents"], report
 
     def ranks(self):

@@ -9,7 +9,7 @@ from understudy_capture.endings import Refused
 
 from .layout import OWN_BIN, ROOT
 
-PROGRAMS = ["inspect", "generate", "replay", "compare"]
+PROGRAMS = ["inspect", "generate", "operator_results", "replay", "compare"]
 # Ranks over there start without MPI (START_RANKS), whose libraries would take 5 MB.
 LEFT_OUT = "understudy_backend_mpi.so"
 # Libraries of the system, and LibTorch's, are on every machine that has what --python needs.

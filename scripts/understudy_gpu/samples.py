@@ -60,6 +60,11 @@ def check_stored(machine, name, out):
             **figures(machine.replay(bench, out / f"{name}.stored.json", *ITERATIONS, *more))}
 
 
+def peak_bytes(report):
+    gpu = report["ranks"][0].get("gpu") or {}
+    return (gpu.get("memory") or report["memory"])["peak_bytes"]
+
+
 def figures(report):
     """The figures of a report that the tables show."""
     gpu = report["ranks"][0].get("gpu") or {}
@@ -67,7 +72,7 @@ def figures(report):
     return {
         "asap_ms": report["iteration_ms"]["median"],
         "device_ms": sum(row.get("device_ms") or 0 for row in report["operators"]),
-        "peak_bytes": (gpu.get("memory") or report["memory"])["peak_bytes"],
+        "peak_bytes": peak_bytes(report),
         "coverage": report["coverage"]["count"],
         "mismatches": report["output_mismatches"],
         "unhealthy": sum(report["values"][key] for key in ("nan", "inf", "subnormal")),

@@ -38,9 +38,13 @@ Autograd::Autograd(const et_schema::Profile& profile, const HostEvents& host,
       }
     }
   }
-  for (const auto& [sequence, node] : nodes_) {
+  for (auto& [sequence, node] : nodes_) {
     if (node.label != kNoEvent && node.forward != kNoEvent) {
       of_forward_.emplace(node.forward, &node);
+      const HostIndex behind = host.events[node.label].behind;
+      node.is_kept = behind < calls.size() && calls[behind].thread == calls[node.label].thread &&
+                     event_of(behind).name.starts_with(kEvaluation) &&
+                     event_of(behind).name.ends_with(kKeepsGradient);
       by_begin_.emplace(host.events[node.label].start_ns, &node);
     }
   }
@@ -70,6 +74,11 @@ bool Autograd::frees(HostIndex call, std::int64_t freed_ns) const {
 bool Autograd::goes_back(HostIndex call) const {
   const auto first = of_forward_.lower_bound(call);
   return first != of_forward_.end() && is_within(first->first, call);
+}
+
+bool Autograd::reads_parameter(HostIndex call) const {
+  const auto first = of_forward_.lower_bound(call);
+  return first != of_forward_.end() && first->second->is_kept && is_within(first->first, call);
 }
 
 std::span<const HostIndex> Autograd::additions(HostIndex call) const {

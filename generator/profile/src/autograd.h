@@ -29,6 +29,9 @@ class Autograd {
   [[nodiscard]] bool frees(HostIndex call, std::int64_t freed_ns) const;
   /// Whether the call, or one within it, has a node.
   [[nodiscard]] bool goes_back(HostIndex call) const;
+  /// Whether autograd keeps what the call's node gives right behind it, so that the call, which has
+  /// one argument, reads a parameter: under autocast a cast of it.
+  [[nodiscard]] bool reads_parameter(HostIndex call) const;
   /// The additions of the call's node to gradients that were there: a tensor among the call's
   /// arguments for each, which is read again later. Empty for calls around it.
   [[nodiscard]] std::span<const HostIndex> additions(HostIndex call) const;
@@ -41,6 +44,7 @@ class Autograd {
     HostIndex label = kNoEvent;
     HostIndex forward = kNoEvent;
     std::vector<HostIndex> additions;
+    bool is_kept = false;  ///< by the node behind it
   };
   [[nodiscard]] bool is_within(HostIndex inner, HostIndex outer) const;
 

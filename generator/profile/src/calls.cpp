@@ -197,7 +197,8 @@ class CallsReader {
         host_(host),
         losses_(losses),
         arena_(arena),
-        reader_(arena, losses, ranks_of(profile), tells_strides(profile)),
+        reader_(arena, losses, ranks_of(profile), tells_strides(profile),
+                device.total > 0 ? et_schema::DeviceType::kCuda : et_schema::DeviceType::kCpu),
         left_out_(profile, host, device) {
     for (const et_schema::KinetoComm& comm : profile.host_comms) {
       comms_.emplace(comm.event, &comm);

@@ -1,6 +1,9 @@
 #include "devices.h"
 
 #include <algorithm>
+#include <string_view>
+
+#include "et_schema/model/public_operators.h"
 
 namespace understudy::generator {
 namespace {
@@ -27,6 +30,12 @@ CopyKind copy_kind(std::string_view name) {
                                               : CopyKind::kOther;
 }
 
+/// Whether the operator copies from one tensor to another: others copy what they need themselves,
+/// as a size that the host waits for.
+bool is_copy(std::string_view op) {
+  return op.find("copy") != std::string_view::npos;
+}
+
 /// copy_(self, src), or an operator whose argument is the source and whose result is the copy.
 void sign_copy(const CallTensors& call, CopyKind kind, Tensors& tensors) {
   const bool is_to_host = kind == CopyKind::kToHost;
@@ -38,15 +47,52 @@ void sign_copy(const CallTensors& call, CopyKind kind, Tensors& tensors) {
   }
 }
 
+/// Whether each event launched something on a device, or one below it did.
+std::vector<bool> find_launching(const HostEvents& host, const DeviceEvents& device) {
+  std::vector<bool> launching(host.events.size());
+  for (const DeviceEvent& event : device.linked) {
+    for (HostIndex at = event.operator_; at != kNoEvent && !launching[at];
+         at = host.events[at].parent) {
+      launching[at] = true;
+    }
+  }
+  return launching;
+}
+
+/// Numbers that are changed without a kernel lie on the host: an optimizer's counts of steps.
+void sign_numbers_of_host(const et_schema::Profile& profile, const HostEvents& host,
+                          const DeviceEvents& device, std::span<const CallTensors> tensors_of,
+                          Tensors& tensors) {
+  if (device.linked.empty()) {
+    return;
+  }
+  const std::vector<bool> launching = find_launching(host, device);
+  for (HostIndex i = 0; i < tensors_of.size(); ++i) {
+    const std::string_view op = profile.events[host.events[i].source].name;
+    if (!launching[i] && op.starts_with("aten::") && op.ends_with('_') &&
+        !et_schema::lays_out_in_place(op) &&
+        std::ranges::all_of(tensors_of[i].inputs,
+                            [&](SeenIndex input) { return tensors[input].sizes.empty(); })) {
+      for (const SeenIndex input : tensors_of[i].inputs) {
+        sign(tensors, input, DeviceSign::kLaunch, true);
+      }
+    }
+  }
+}
+
 }  // namespace
 
-void find_devices(const et_schema::Profile& profile, const DeviceEvents& device,
-                  std::span<const CallTensors> tensors_of, Tensors& tensors) {
+void find_devices(const et_schema::Profile& profile, const HostEvents& host,
+                  const DeviceEvents& device, std::span<const CallTensors> tensors_of,
+                  Tensors& tensors) {
+  sign_numbers_of_host(profile, host, device, tensors_of, tensors);
   for (const DeviceEvent& event : device.linked) {
     const et_schema::KinetoEvent& work = profile.events[event.source];
     const CallTensors& call = tensors_of[event.operator_];
     const CopyKind copy = copy_kind(work.name);
-    if (work.category == KinetoCategory::kGpuMemcpy && copy != CopyKind::kOther) {
+    const std::string_view op = profile.events[host.events[event.operator_].source].name;
+    if (work.category == KinetoCategory::kGpuMemcpy && copy != CopyKind::kOther &&
+        (call.inputs.size() < 2 || is_copy(op))) {
       sign_copy(call, copy, tensors);
       continue;
     }

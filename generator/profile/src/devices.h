@@ -17,8 +17,10 @@ struct CallTensors {
 
 /// Tells on which device storages lie, where no allocation did: the two ends of a copy by its
 /// kind; what an operator that launched kernels works on is on the device, but for scalars that
-/// Python made tensors. What nothing tells is on the device if the profile has one.
-void find_devices(const et_schema::Profile& profile, const DeviceEvents& device,
-                  std::span<const CallTensors> tensors_of, Tensors& tensors);
+/// Python made tensors; numbers that an operator changed without a kernel are on the host. What
+/// nothing tells is on the device if the profile has one.
+void find_devices(const et_schema::Profile& profile, const HostEvents& host,
+                  const DeviceEvents& device, std::span<const CallTensors> tensors_of,
+                  Tensors& tensors);
 
 }  // namespace understudy::generator

@@ -340,7 +340,9 @@ Identity::Choice Identity::find_in_step(const Wanted& wanted, Frames frames, Tak
 }
 
 Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const {
-  const bool is_parameter = is_parameter_name(wanted.argument);
+  const bool is_parameter =
+      is_parameter_name(wanted.argument) ||
+      (wanted.call->recorded.tensors.size() == 1 && autograd_.reads_parameter(wanted.call->event));
   const bool is_structure = adds_up(wanted.op, wanted.argument);
   Best<std::tuple<bool, int, std::int64_t, std::int64_t>> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {

@@ -88,11 +88,16 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
   const bool is_filled = argument.is_written && argument.name == "out" &&
                          std::ranges::find(taken, choice.tensor) != taken.end();
   // A wrong index could point outside of what it indexes.
-  if (is_filled || (is_index && choice.told == Told::kInferred) || is_number(call, tensor)) {
+  const bool is_python = is_number(call, tensor);
+  if (is_filled || (is_index && choice.told == Told::kInferred) || is_python) {
     choice.tensor = kNotSeen;
   }
   if (choice.tensor == kNotSeen) {
     choice.tensor = add_external(tensor, wanted.begin_ns, open);
+    if (is_python) {
+      tensors_.storage_of(choice.tensor).on_cpu = true;
+      tensors_.storage_of(choice.tensor).sign = DeviceSign::kCopy;
+    }
   } else if (choice.told == Told::kInferred) {
     losses_.add(Loss::kInferredTensors);
   }

@@ -90,7 +90,7 @@ class ListFiller {
           if (is_short || is_without(event, arguments, arguments[i].name)) {
             filled[i].value = "[]";
           } else {
-            layouts = of_step(arguments[i].name);
+            layouts = of_step(event, arguments[i].name);
           }
         }
         longest = std::max(longest, layouts.size());
@@ -122,8 +122,12 @@ class ListFiller {
            (list == "momentum_buffer_list" && is_off("momentum"));
   }
 
-  [[nodiscard]] std::vector<KinetoLayout> of_step(std::string_view name) const {
-    if (name == "state_steps") {
+  /// Of each parameter; what counts its steps has no dimensions.
+  [[nodiscard]] std::vector<KinetoLayout> of_step(const KinetoEvent& event,
+                                                  std::string_view name) const {
+    const bool adds_one = event.name == "aten::_foreach_add_" && event.arguments.size() == 2 &&
+                          event.arguments[1].value == "1";
+    if (name == "state_steps" || adds_one) {
       return std::vector<KinetoLayout>(gradients_.size());
     }
     return {gradients_.rbegin(), gradients_.rend()};

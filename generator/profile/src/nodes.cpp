@@ -90,7 +90,7 @@ class NodeMaker {
     for (HostIndex i = 0; i < calls_.size(); ++i) {
       add_outputs(calls_[i], walked_.of_call[i].results);
     }
-    find_devices(profile_, device_, walked_.of_call, walked_.tensors);
+    find_devices(profile_, host_, device_, walked_.of_call, walked_.tensors);
     for (const Use& use : walked_.uses) {
       fill(*use.tensor, use.seen);
     }

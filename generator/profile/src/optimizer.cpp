@@ -1,6 +1,7 @@
 #include "optimizer.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "et_schema/model/schema_text.h"
 
@@ -9,6 +10,8 @@ namespace {
 
 using et_schema::Value;
 using et_schema::ValueKind;
+
+constexpr std::uint64_t kNeverBorn = std::numeric_limits<std::uint64_t>::max();
 
 /// The number that the argument of that name is; 1 where it is not told.
 double number(const Call& call, std::string_view name) {
@@ -34,6 +37,7 @@ void OptimizerStep::begin() {
   left_.clear();
   turns_.clear();
   last_ = kNotSeen;
+  std::vector<Parameter> unseen;  // those that only a compiled graph reads
   const auto add = [&](SeenIndex tensor, SeenIndex gradient) {
     const auto known = std::ranges::find(left_, tensor, &Parameter::tensor);
     if (known == left_.end()) {
@@ -49,21 +53,24 @@ void OptimizerStep::begin() {
   }
   // The backward pass goes through the parameters from the last to the first.
   for (auto at = gradients_.parameters().rbegin(); at != gradients_.parameters().rend(); ++at) {
-    const SeenIndex tensor =
-        at->first == kNotSeen ? first_unknown(tensors_[at->second].sizes) : kNotSeen;
+    const SeenIndex tensor = at->first == kNotSeen ? first_unknown(tensors_[at->second]) : kNotSeen;
     if (tensor != kNotSeen) {
       add(tensor, at->second);
+    } else if (at->first == kNotSeen) {
+      unseen.push_back({kNotSeen, at->second});
     }
   }
   std::ranges::sort(left_, {}, &Parameter::tensor);
+  left_.insert(left_.end(), unseen.begin(), unseen.end());
 }
 
 /// The first tensor from before the profile that could be a parameter and is not known as one.
-SeenIndex OptimizerStep::first_unknown(std::span<const std::int64_t> sizes) const {
-  for (const SeenIndex index : tensors_.of_sizes(sizes)) {
+SeenIndex OptimizerStep::first_unknown(const SeenTensor& gradient) const {
+  for (const SeenIndex index : tensors_.of_sizes(gradient.sizes)) {
     const SeenTensor& tensor = tensors_[index];
-    if (tensors_.storage_of(index).is_external && tensor.is_visible && !tensor.in_backward &&
-        tensor.used != 0 && std::ranges::find(left_, index, &Parameter::tensor) == left_.end() &&
+    if (tensor.dtype == gradient.dtype && tensors_.storage_of(index).is_external &&
+        tensor.is_visible && !tensor.in_backward && tensor.used != 0 &&
+        std::ranges::find(left_, index, &Parameter::tensor) == left_.end() &&
         std::ranges::find(gradients_.parameters(), index,
                           &std::pair<SeenIndex, SeenIndex>::second) ==
             gradients_.parameters().end()) {
@@ -75,11 +82,14 @@ SeenIndex OptimizerStep::first_unknown(std::span<const std::int64_t> sizes) cons
 
 /// The one that is next, or together with the last one, of those of these sizes.
 OptimizerStep::Parameter OptimizerStep::next_parameter(std::span<const std::int64_t> sizes) {
-  const auto born = [&](const Parameter& parameter) { return tensors_[parameter.tensor].born; };
+  const auto born = [&](const Parameter& parameter) {
+    return parameter.tensor == kNotSeen ? kNeverBorn : tensors_[parameter.tensor].born;
+  };
   auto best = left_.end();
   int best_rank = 0;
   for (auto at = left_.begin(); at != left_.end(); ++at) {
-    if (!std::ranges::equal(tensors_[at->tensor].sizes, sizes)) {
+    const SeenIndex known = at->tensor == kNotSeen ? at->gradient : at->tensor;
+    if (!std::ranges::equal(tensors_[known].sizes, sizes)) {
       continue;
     }
     const bool is_with_last = last_ != kNotSeen && born(*at) == tensors_[last_].born;
@@ -217,8 +227,11 @@ std::vector<OptimizerStep::Operand> OptimizerStep::operands(const Call& call,
         all[place] = {Kind::kNew, kNotSeen};
         if (role == "state_steps" && counters_.size() == columns.size()) {
           all[place] = {Kind::kKnown, counters_[i]};
-        } else if ((role == "self" || role == "grads") && parameter.tensor != kNotSeen) {
-          all[place] = {Kind::kKnown, role == "self" ? parameter.tensor : parameter.gradient};
+        } else if (const SeenIndex known = role == "self"    ? parameter.tensor
+                                           : role == "grads" ? parameter.gradient
+                                                             : kNotSeen;
+                   known != kNotSeen) {
+          all[place] = {Kind::kKnown, known};
         }
       }
       continue;

@@ -72,7 +72,7 @@ class OptimizerStep {
 
   [[nodiscard]] static std::vector<Column> columns_of(const Call& call);
   [[nodiscard]] static Op op_of(const Call& call, const Column& column, std::string_view next);
-  [[nodiscard]] SeenIndex first_unknown(std::span<const std::int64_t> sizes) const;
+  [[nodiscard]] SeenIndex first_unknown(const SeenTensor& gradient) const;
   [[nodiscard]] Parameter next_parameter(std::span<const std::int64_t> sizes);
   [[nodiscard]] std::vector<Operand> operands_of(const Turn& turn, const Op& op,
                                                  std::size_t count) const;

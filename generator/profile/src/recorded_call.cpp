@@ -70,7 +70,8 @@ bool is_number_untold(const KinetoArgument& argument) {
 }
 
 /// How well the argument fits: 0 not at all, 1 it may, 2 it does.
-int fit(const SchemaArgument& schema, const KinetoArgument& argument, const LeftOut& left_out) {
+int fit(const SchemaArgument& schema, const KinetoArgument& argument, const LeftOut& left_out,
+        bool after_tensor) {
   const SchemaType parameter = et_schema::type_of(schema.type);
   const std::string_view base = parameter.base;
   const bool is_bool = argument.value == "True" || argument.value == "False";
@@ -81,10 +82,11 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
         return has_default && !parameter.is_list ? 1 : 0;
       }
       // A list that lists.h did not find, a nested tensor, or an undefined one: what it is, is not
-      // told.
+      // told. Derivatives get undefined ones for what their operator had none of, behind others.
       return parameter.is_optional                              ? 2
              : parameter.has_optional_items && left_out.indices ? 2
              : parameter.has_lists                              ? 1
+             : base == "Tensor" && !parameter.is_list           ? (after_tensor ? 1 : 0)
              : base == "Tensor"                                 ? 0
              : is_untold(base)                                  ? 1
              : parameter.is_list                                ? 1
@@ -119,8 +121,10 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
 std::optional<int> fit(std::span<const SchemaArgument> parameters,
                        std::span<const KinetoArgument> arguments, const LeftOut& left_out) {
   int sum = 0;
+  bool after_tensor = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const int one = fit(parameters[i], arguments[i], left_out);
+    const int one = fit(parameters[i], arguments[i], left_out, after_tensor);
+    after_tensor = after_tensor || told_by(arguments[i]) == ToldAs::kTensor;
     if (one == 0) {
       return {};
     }
@@ -189,11 +193,13 @@ bool is_damaged(const KinetoArgument& argument) {
 class Arguments {
  public:
   Arguments(Arena& arena, et_schema::Losses& losses, std::int64_t world_size, bool tells_strides,
-            const et_schema::KinetoEvent& event, const LeftOut& left_out, RecordedCall& call)
+            et_schema::DeviceType device, const et_schema::KinetoEvent& event,
+            const LeftOut& left_out, RecordedCall& call)
       : arena_(arena),
         losses_(losses),
         world_size_(world_size),
         tells_strides_(tells_strides),
+        device_(device),
         event_(event),
         left_out_(left_out),
         has_text_(left_out.has_text),
@@ -305,6 +311,7 @@ class Arguments {
     Tensor* tensor = arena_.make(Tensor{});
     tensor->dtype = et_schema::dtype_from_cpp_name(argument.type).value_or(kAssumedListType);
     tensor->item_bytes = et_schema::item_size(tensor->dtype);
+    tensor->device.type = device_;
     tensor->sizes = arena_.copy(layout.sizes);
     tensor->numel = 1;
     for (const std::int64_t size : layout.sizes) {
@@ -326,6 +333,7 @@ class Arguments {
   et_schema::Losses& losses_;
   std::int64_t world_size_;
   bool tells_strides_;
+  et_schema::DeviceType device_;
   const et_schema::KinetoEvent& event_;
   const LeftOut& left_out_;
   bool has_text_;
@@ -359,7 +367,7 @@ RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut
       call.arguments = std::move(parameters);
     }
   }
-  Arguments arguments(arena_, losses_, world_size_, tells_strides_, event, left_out, call);
+  Arguments arguments(arena_, losses_, world_size_, tells_strides_, device_, event, left_out, call);
   call.inputs = arena_.array<Value>(event.arguments.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const SchemaArgument* parameter = call.schema.empty() ? nullptr : &call.arguments[i];

@@ -32,10 +32,15 @@ struct RecordedCall {
 /// tensors like those of the other list. A call without a schema keeps its tensors.
 class CallReader {
  public:
-  /// `tells_strides`: the profile does, so that a tensor without any is sparse.
+  /// `tells_strides`: the profile does, so that a tensor without any is sparse. `device`: where
+  /// tensors are taken to lie until devices are found (devices.h); operators' results differ by it.
   CallReader(et_schema::Arena arena, et_schema::Losses& losses, std::int64_t world_size,
-             bool tells_strides)
-      : arena_(arena), losses_(losses), world_size_(world_size), tells_strides_(tells_strides) {}
+             bool tells_strides, et_schema::DeviceType device)
+      : arena_(arena),
+        losses_(losses),
+        world_size_(world_size),
+        tells_strides_(tells_strides),
+        device_(device) {}
 
   [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event, const LeftOut& left_out);
 
@@ -44,6 +49,7 @@ class CallReader {
   et_schema::Losses& losses_;
   std::int64_t world_size_;
   bool tells_strides_;
+  et_schema::DeviceType device_;
 };
 
 /// Whether a tensor of a call has no strides, and not because the profile tells none.

@@ -56,14 +56,23 @@ std::int64_t count_bytes(const at::Tensor& tensor) {
   return std::min(extent, tensor.numel()) * static_cast<std::int64_t>(tensor.itemsize());
 }
 
-/// They as a row. Making a tensor takes microseconds, as long as a small kernel: a CPU's bytes are
-/// moved without one.
-at::Tensor bytes_of(const at::Tensor& tensor) {
+/// That many bytes of the tensor's as a row. Making a tensor takes microseconds, as long as a small
+/// kernel: a CPU's bytes are moved without one.
+at::Tensor bytes_of(const at::Tensor& tensor, std::int64_t count) {
   at::Tensor bytes = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(at::kByte));
   bytes.set_(tensor.storage(),
-             tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()),
-             {count_bytes(tensor)}, {1});
+             tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()), {count}, {1});
   return bytes;
+}
+
+/// A row of bytes in words, if it can be taken for such: a GPU moves single bytes at a tenth of its
+/// memory's speed.
+at::Tensor in_words(const at::Tensor& bytes) {
+  constexpr auto kWordBytes = static_cast<std::int64_t>(sizeof(std::int64_t));
+  const std::int64_t whole = bytes.numel() / kWordBytes * kWordBytes;
+  return whole > 0 && bytes.storage_offset() % kWordBytes == 0
+             ? bytes.narrow(0, 0, whole).view(at::kLong)
+             : bytes;
 }
 
 bool has_bytes(const at::Tensor& tensor) {
@@ -175,7 +184,13 @@ class FreshResult {
     bytes.set_(made.storage(), made.storage_offset() * item, {count}, {1});
     const std::int64_t tiled = count / tile * tile;
     if (tiled > 0) {
-      bytes.narrow(0, 0, tiled).view({-1, tile}).copy_(content_.expand({tiled / tile, tile}));
+      const at::Tensor content = in_words(content_);
+      const at::Tensor to = in_words(bytes.narrow(0, 0, tiled));
+      const bool is_alike = content.numel() * (tiled / tile) == to.numel();
+      const std::int64_t row = is_alike ? content.numel() : tile;
+      (is_alike ? to : bytes.narrow(0, 0, tiled))
+          .view({-1, row})
+          .copy_((is_alike ? content : content_).expand({tiled / tile, row}));
     }
     if (tiled < count) {
       bytes.narrow(0, tiled, count - tiled).copy_(content_.narrow(0, 0, count - tiled));
@@ -197,7 +212,8 @@ class FreshResult {
   }
 
   [[nodiscard]] at::Tensor bytes_of_content() const {
-    return content_.numel() == 0 ? at::empty({0}, at::kByte) : bytes_of(content_);
+    return content_.numel() == 0 ? at::empty({0}, at::kByte)
+                                 : bytes_of(content_, count_bytes(content_));
   }
 
   Slot layout_;
@@ -258,15 +274,42 @@ at::Tensor tensor_at(const c10::IValue& argument, std::optional<std::size_t> ele
   return tensor_at(argument.toListRef()[*element], {});
 }
 
-void read_all(const c10::IValue& argument) {
-  if (argument.isTensor()) {
-    read_bytes(argument.toTensor());
-  } else if (argument.isList()) {
-    for (const c10::IValue& item : argument.toListRef()) {
-      read_all(item);
+/// What a stub may read of its arguments. A kernel that reads rows of a table, or has little to do,
+/// is over before all of it could be read: on a GPU tensors are read as long as the recorded time
+/// lasts, by what one reading takes at the least.
+class ReadingTime {
+ public:
+  explicit ReadingTime(std::optional<std::int64_t> device_ns) : left_ns_(device_ns) {}
+
+  void read(const c10::IValue& argument) {
+    if (argument.isTensor()) {
+      if (const at::Tensor& tensor = argument.toTensor(); takes(tensor)) {
+        read_bytes(tensor);
+      }
+    } else if (argument.isList()) {
+      for (const c10::IValue& item : argument.toListRef()) {
+        read(item);
+      }
     }
   }
-}
+
+ private:
+  bool takes(const at::Tensor& tensor) {
+    constexpr std::int64_t kLaunchNs = 4000;
+    constexpr std::int64_t kBytesPerNs = 1000;
+    if (!left_ns_ || !has_bytes(tensor) || tensor.is_cpu()) {
+      return true;
+    }
+    const std::int64_t ns = kLaunchNs + count_bytes(tensor) / kBytesPerNs;
+    if (ns > *left_ns_) {
+      return false;
+    }
+    *left_ns_ -= ns;
+    return true;
+  }
+
+  std::optional<std::int64_t> left_ns_;
+};
 
 at::Tensor write_result(const Result& result, const Stack& stack, std::size_t first) {
   if (const auto* place = std::get_if<Place>(&result)) {
@@ -287,7 +330,7 @@ void read_bytes(const at::Tensor& tensor) {
     if (tensor.is_cpu()) {
       read_on_cpu(tensor);
     } else {
-      at::sum(bytes_of(tensor));
+      at::sum(in_words(bytes_of(tensor, count_bytes(tensor))));
     }
   }
 }
@@ -299,7 +342,7 @@ void rewrite_bytes(const at::Tensor& tensor) {
     if (tensor.is_cpu()) {
       rewrite_on_cpu(tensor);
     } else {
-      bytes_of(tensor).bitwise_or_(0);
+      in_words(bytes_of(tensor, count_bytes(tensor))).bitwise_or_(0);
     }
   }
 }
@@ -363,10 +406,15 @@ ResultMaker result_maker(const Program& program, const Instruction& instruction,
 Substitute make_stub(const Program& program, const Instruction& instruction, c10::Device device,
                      std::string by) {
   const std::size_t count = instruction.args.size();
-  auto run = [count, make = result_maker(program, instruction, device)](const Stack& stack,
-                                                                        std::size_t first) {
+  const std::optional<std::int64_t> device_ns =
+      instruction.timing && instruction.timing->device_ns > 0 && !device.is_cpu()
+          ? std::optional(instruction.timing->device_ns)
+          : std::nullopt;
+  auto run = [count, device_ns, make = result_maker(program, instruction, device)](
+                 const Stack& stack, std::size_t first) {
+    ReadingTime time(device_ns);
     for (std::size_t i = 0; i < count; ++i) {
-      read_all(stack[first + i]);
+      time.read(stack[first + i]);
     }
     return make(stack, first);
   };

@@ -3,6 +3,7 @@
 import json
 import statistics
 
+from .. import samples
 from ..layout import PROGRAMS
 from ..machine import NotRun
 from ..profiles import find, in_order, last_step, named
@@ -24,7 +25,7 @@ def bench_of(work):
 
 
 def capture(machine, findings, work):
-    options = ["--profiled", 2]
+    options = ["--profiled", 2, "--shapes"]
     allocations = machine.libraries / "libunderstudy_allocations.so"
     if machine.device == "cpu" and allocations.exists():
         options += ["--count-allocations", allocations]
@@ -41,6 +42,27 @@ def capture(machine, findings, work):
                     report["output_mismatches"])
     unhealthy = sum(report["values"][key] for key in ("nan", "inf"))
     findings.expect("tensors with NaN or Inf", unhealthy == 0, 0, unhealthy)
+
+
+def alone(machine, findings, work):
+    """Holds the benchmark of the traced step's profile alone to the trace's."""
+    bench_of(work)
+    bench = machine.generate(work / "gpt" / "rank-0.kineto.json.gz", work / "gpt_alone.et")
+    report = machine.replay(bench, work / "gpt_alone.json", *ITERATIONS)
+    traced = json.loads((work / "gpt.json").read_text(encoding="utf-8"))
+    findings.figures.update({"coverage": report["coverage"]["count"], "operators": report["coverage"]["selected"]})
+    findings.expect("coverage", report["coverage"]["count"] == 1, 1, report["coverage"]["count"])
+    findings.expect("outputs that differ", report["output_mismatches"] == 0, 0, report["output_mismatches"])
+    share = SHARE if machine.device == "cuda" else 10 * SHARE  # other programs share the CPU
+    for name, figure in (("iteration_ms", lambda of: of["iteration_ms"]["median"]),
+                         ("operators_ms", _operators_ms), ("peak_bytes", samples.peak_bytes)):
+        findings.figures.update({name: figure(report), f"traced_{name}": figure(traced)})
+        findings.within(name, figure(report), figure(traced), MEMORY_SHARE if name == "peak_bytes" else share)
+
+
+def _operators_ms(report):
+    key = "device_ms" if report["ranks"][0].get("gpu") else "ms"
+    return sum(row.get(key) or 0 for row in report["operators"])
 
 
 def kernels(machine, findings, work):

@@ -1,5 +1,7 @@
 """Runs steps of operators that GPUs treat in a special way."""
 
+import torch
+
 from ..layout import PROGRAMS, SAMPLES
 from ..machine import Failed
 
@@ -42,3 +44,25 @@ def products(machine, findings, work):
         findings.figures[name + "_ms"] = report["iteration_ms"]["median"]
         findings.expect(f"{name}: coverage, mismatches, tensors with NaN", got == (1, 0, 0), (1, 0, 0),
                         got)
+
+
+def launches(machine, findings, work):
+    """Launches kernels of Triton from their machine code, and holds what they give to the same by operators."""
+    architecture = "sm_{}{}".format(*torch.cuda.get_device_capability())
+    for name in ("usual", "special"):
+        checksums = work / f"launches.{name}.checksums"
+        try:
+            machine.capture(PROGRAMS / "against_eager.py", work / f"launches.{name}", *STEPS, environment={"UNDERSTUDY_LAUNCH": name})
+            bench = machine.generate(work / f"launches.{name}", work / f"launches.{name}.et", "--kernels", architecture)
+            report = machine.replay(bench, work / f"launches.{name}.json", *ITERATIONS, "--checksums", checksums)
+        except Failed as problem:
+            findings.expect(f"{name} launches", False, "a replay", problem)
+            continue
+        stubs = [f"{row['name']}: {row['by']}" for row in report["coverage"]["stubbed"]]
+        findings.figures[f"{name}_launches"] = sum(row["count"] for row in report["operators"] if row["class"] == "compiled")
+        findings.expect(f"{name}: kernels that are stubs", not stubs, "none", "; ".join(stubs))
+        agree, differ, *pairs = [line.split()[1] for line in checksums.read_text(encoding="utf-8").splitlines()
+                                 if line.startswith("aten::any ")]
+        findings.figures[f"{name}_results"] = len(pairs)
+        findings.expect(f"{name}: pairs of results that differ", pairs and agree != differ and set(pairs) == {agree}, "none",
+                        [place for place, pair in enumerate(pairs) if pair != agree])
