@@ -1,5 +1,6 @@
 """What a capture needs, and what it does without."""
 
+import contextlib
 import gzip
 import json
 import re
@@ -236,6 +237,28 @@ class CaptureTest(unittest.TestCase):
                 "most_sm_mhz": 1980, "power_limit_w": 700})
             with mock.patch.dict("os.environ", {"UNDERSTUDY_NVML": "/no/such.so"}):
                 self.assertIn("/no/such.so", machine.describe_gpu()["no_nvml"])
+
+    def test_with_a_gpu_a_profile_is_written_before_the_next_one_frees_its_device_events(self):
+        class Profiler(contextlib.nullcontext):
+            def export_chrome_trace(self, path):
+                done.append("written")
+                Path(path).write_text("{}")
+
+        for has_gpu, expected in ((True, ["ended", "written", "next", "packed"]), (False, ["ended", "next", "written", "packed"])):
+            done = []
+            output = mock.Mock(file=lambda name: Path(self.folder) / name)
+            with mock.patch.object(records, "kineto", lambda *_: Profiler()), \
+                    mock.patch.object(torch.cuda, "is_available", lambda: has_gpu), \
+                    mock.patch.object(records, "synchronize", lambda: done.append("ended")):
+                kept = records.Records(output)
+                kept.keep = lambda *_: done.append("packed")
+                kept.begin_profile("kineto_only")
+                kept.end()
+                done.append("next")
+                kept.write_profiles()
+            self.assertEqual(done, expected)
+            for raw in Path(self.folder).iterdir():
+                raw.unlink()
 
     def test_what_decides_kernels_is_recorded(self):
         before = torch.get_float32_matmul_precision()

@@ -206,6 +206,13 @@ def capture_into(folder):
     (folder / "interpreted.json").write_text(json.dumps(interpreted.calls))
 
 
+def capture_hand_written_into(folder):
+    """Likewise, a step without a compiled graph."""
+    from understudy_capture import recorder
+    x, y = torch.randn(ELEMENTS), torch.zeros(ELEMENTS)
+    recorder.capture_step(lambda: launch_scale(x, y), folder, warmup=1, timed=1, profiled=1, count_faults=False)
+
+
 def read(path):
     with gzip.open(path) as stream:
         return json.load(stream)
@@ -247,6 +254,15 @@ class CaptureTest(unittest.TestCase):
             self.assertEqual(len(values), len(passed))
             self.assertEqual(["*" if role != "-" else "" for role in roles.split()],
                              [kind[0] if kind[0] == "*" else "" for kind in passed])
+
+    def test_a_step_whose_only_kernels_are_hand_written_keeps_their_launches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, __file__, folder, "hand-written"], check=True,
+                           env={**os.environ, "TRITON_INTERPRET": "1"}, stderr=subprocess.DEVNULL)
+            [kernel] = read(Path(folder) / "rank-0.compiled.json.gz")["triton"]
+            launches = [node["inputs"]["values"][-1] for node in read(Path(folder) / "rank-0.et.json.gz")["nodes"]
+                        if node["name"] == "scale"]
+        self.assertEqual(launches, [f"launch {kernel['key']} 3 1 1"])
 
     def test_a_hand_written_kernel_shows_its_arguments_and_grid(self):
         node = next(node for node in self.nodes if node["name"] == "scale")
@@ -441,7 +457,7 @@ class RefusalTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2 and Path(sys.argv[1]).is_absolute():
-        capture_into(Path(sys.argv[1]))
+    if len(sys.argv) >= 2 and Path(sys.argv[1]).is_absolute():
+        (capture_into if len(sys.argv) == 2 else capture_hand_written_into)(Path(sys.argv[1]))
     else:
         unittest.main()

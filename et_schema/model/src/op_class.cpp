@@ -94,30 +94,34 @@ constexpr ClassRow kKernelRows[] = {
      "exchangeSplitAndOffset allToAllV tile_reduce_scatter cross_device_ allreduce_kernel "
      "allreduce_fusion lamport"},
     {"compiled", "triton_poi_ triton_red_ triton_per_ triton_tem_ triton_for_ triton_unk_"},
-    {"attention", "flash fmha attn attention Attention fused_mha"},
+    // compute_dot_do_o and convert_dq are cuDNN's, beside its backward kernels.
+    {"attention", "flash fmha attn attention Attention fused_mha compute_dot_do_o convert_dq"},
     // Libraries change layouts for themselves.
-    {"copy", "nchwToNhwc nhwcToNchw batched_transpose"},
+    {"copy", "nchwToNhwc nhwcToNchw batched_transpose nhwcAddPadding"},
     // Products of a convolution by Fourier transforms are complex: gcgemm. igemm_* are MIOpen's.
     {"convolution",
      "gcgemm fft2d_ fprop dgrad wgrad conv Conv scudnn winograd Winograd igemm_fwd_ igemm_bwd_ "
      "igemm_wrw_ im2col col2im"},
-    // bn_* are cuDNN's.
+    // bn_* are cuDNN's, ComputeInternalGradients and Compute…FusedParams PyTorch's of groups.
     {"normalization",
      "bn_fw bn_bw BatchNorm batch_norm layer_norm LayerNorm GammaBeta group_norm GroupNorm "
-     "RowwiseMoments rms_norm RMSNorm rmsnorm"},
+     "RowwiseMoments rms_norm RMSNorm rmsnorm ComputeInternalGradients ComputeFusedParams "
+     "ComputeBackwardFusedParams"},
     {"recurrent", "RNN LSTM lstm_cell gru_cell"},
     // Cijk_ is hipBLASLt's and Tensile's, nvjet cuBLAS's on Hopper and later; of cutlass is what no
     // row above has.
     {"matmul",
      "gemm Gemm GEMM Cijk_ nvjet cutlass gemv splitKreduce cublas marlin machete dot_kernel"},
-    {"embedding", "embedding Embedding EmbeddingBag"},
+    // compute_grad_weight, krn_partial… and compute_num_of_partial_segments are its backward's.
+    {"embedding",
+     "embedding Embedding EmbeddingBag compute_grad_weight krn_partial partial_segments"},
     {"optimizer", "multi_tensor_apply FusedAdam adamw"},
     {"loss", "nll_loss cross_entropy"},
     {"softmax", "Softmax softmax SoftMax"},
     {"pooling", "pool"},
     {"fft", "fft"},
     {"random", "distribution_elementwise dropout philox"},
-    {"sort", "RadixSort radixSort bitonic topk TopK DeviceMergeSort"},
+    {"sort", "RadixSort radixSort bitonic topk TopK DeviceMergeSort DeviceUniqueByKey"},
     {"reduction", "DeviceScan scan"},
     {"index", "index Index gather scatter masked_ DeviceSelect"},
     {"copy", "CatArrayBatchedCopy copy_kernel FillFunctor"},

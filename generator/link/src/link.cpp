@@ -309,6 +309,20 @@ class Linker {
     }
   }
 
+  /// What the names of kernels tell of how they were chosen, where no capture does: products of
+  /// float32 on tensor cores, of cuBLAS ("…_tf32f32_…") and CUTLASS ("…_s1688gemm_…").
+  [[nodiscard]] std::map<std::string, std::string> settings_of_kernels(
+      const DeviceEvents& device) const {
+    const bool has_tf32 = std::ranges::any_of(device.linked, [&](const DeviceEvent& event) {
+      const std::string_view name = profile_.events[event.source].name;
+      return (name.find("tf32f32") != std::string_view::npos ||
+              name.find("s1688gemm") != std::string_view::npos) &&
+             et_schema::kernel_class(name) == "matmul";
+    });
+    return has_tf32 ? std::map<std::string, std::string>{{"float32_matmul_precision", "high"}}
+                    : std::map<std::string, std::string>{};
+  }
+
   void describe(const DeviceEvents& device, const EventCost& cost) {
     et_schema::RecordedProfile& profile = result_.profile;
     profile.file = et_schema::file_name(profile_.file);
@@ -327,6 +341,7 @@ class Linker {
     profile.device_events = device.total;
     profile.device_events_linked = device.linked.size();
     profile.lost = device.lost;
+    profile.kernel_settings = settings_of_kernels(device);
     std::uint64_t pairs = 0;
     for (const JoinedStep& step : join_.steps) {
       profile.events += step.events;

@@ -41,11 +41,8 @@ Autograd::Autograd(const et_schema::Profile& profile, const HostEvents& host,
   for (auto& [sequence, node] : nodes_) {
     if (node.label != kNoEvent && node.forward != kNoEvent) {
       of_forward_.emplace(node.forward, &node);
-      const HostIndex behind = host.events[node.label].behind;
-      node.is_kept = behind < calls.size() && calls[behind].thread == calls[node.label].thread &&
-                     event_of(behind).name.starts_with(kEvaluation) &&
-                     event_of(behind).name.ends_with(kKeepsGradient);
       by_begin_.emplace(host.events[node.label].start_ns, &node);
+      node.kept = kept_from(host.events[node.label].behind, profile);
     }
   }
 }
@@ -76,9 +73,34 @@ bool Autograd::goes_back(HostIndex call) const {
   return first != of_forward_.end() && is_within(first->first, call);
 }
 
-bool Autograd::reads_parameter(HostIndex call) const {
-  const auto first = of_forward_.lower_bound(call);
-  return first != of_forward_.end() && first->second->is_kept && is_within(first->first, call);
+std::vector<std::span<const std::int64_t>> Autograd::kept_from(
+    HostIndex label, const et_schema::Profile& profile) const {
+  std::vector<std::span<const std::int64_t>> kept;
+  const auto event_of = [&](HostIndex index) -> const et_schema::KinetoEvent& {
+    return profile.events[host_.events[index].source];
+  };
+  while (label + 1 < host_.events.size() && event_of(label).name.starts_with(kEvaluation) &&
+         event_of(label).name.ends_with(kKeepsGradient)) {
+    const et_schema::KinetoEvent& keeper = event_of(label + 1);
+    if (keeper.name == kKeepsGradient && keeper.arguments.size() == 1 &&
+        keeper.arguments[0].layouts.size() == 1) {
+      kept.push_back(keeper.arguments[0].layouts[0].sizes);
+    }
+    label = host_.events[label].behind;
+  }
+  return kept;
+}
+
+bool Autograd::reads_parameter(HostIndex call, std::span<const std::int64_t> sizes) const {
+  for (auto at = of_forward_.lower_bound(call);
+       at != of_forward_.end() && is_within(at->first, call); ++at) {
+    if (std::ranges::any_of(at->second->kept, [sizes](std::span<const std::int64_t> kept) {
+          return std::ranges::equal(kept, sizes);
+        })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::span<const HostIndex> Autograd::additions(HostIndex call) const {

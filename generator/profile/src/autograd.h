@@ -29,9 +29,9 @@ class Autograd {
   [[nodiscard]] bool frees(HostIndex call, std::int64_t freed_ns) const;
   /// Whether the call, or one within it, has a node.
   [[nodiscard]] bool goes_back(HostIndex call) const;
-  /// Whether autograd keeps what the call's node gives right behind it, so that the call, which has
-  /// one argument, reads a parameter: under autocast a cast of it.
-  [[nodiscard]] bool reads_parameter(HostIndex call) const;
+  /// Whether autograd keeps a gradient of these sizes right behind the call's node: what the call
+  /// reads of these sizes is a parameter, whatever its argument's name.
+  [[nodiscard]] bool reads_parameter(HostIndex call, std::span<const std::int64_t> sizes) const;
   /// The additions of the call's node to gradients that were there: a tensor among the call's
   /// arguments for each, which is read again later. Empty for calls around it.
   [[nodiscard]] std::span<const HostIndex> additions(HostIndex call) const;
@@ -44,8 +44,11 @@ class Autograd {
     HostIndex label = kNoEvent;
     HostIndex forward = kNoEvent;
     std::vector<HostIndex> additions;
-    bool is_kept = false;  ///< by the node behind it
+    std::vector<std::span<const std::int64_t>> kept;  ///< sizes of gradients, right behind it
   };
+  /// Sizes of the gradients that labels from there on keep.
+  [[nodiscard]] std::vector<std::span<const std::int64_t>> kept_from(
+      HostIndex label, const et_schema::Profile& profile) const;
   [[nodiscard]] bool is_within(HostIndex inner, HostIndex outer) const;
 
   const HostEvents& host_;

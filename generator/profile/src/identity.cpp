@@ -340,9 +340,8 @@ Identity::Choice Identity::find_in_step(const Wanted& wanted, Frames frames, Tak
 }
 
 Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const {
-  const bool is_parameter =
-      is_parameter_name(wanted.argument) ||
-      (wanted.call->recorded.tensors.size() == 1 && autograd_.reads_parameter(wanted.call->event));
+  const bool is_parameter = is_parameter_name(wanted.argument);
+  const bool is_kept = autograd_.reads_parameter(wanted.call->event, wanted.sizes);
   const bool is_structure = adds_up(wanted.op, wanted.argument);
   Best<std::tuple<bool, int, std::int64_t, std::int64_t>> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
@@ -360,7 +359,8 @@ Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const
     const bool is_counter =
         storage.is_external && (tensor.sizes.empty() || tensor.written_by == "aten::zero_") &&
         !tensor.written_by.empty() && (!wanted.is_written || tensor.written_by == wanted.op);
-    const bool is_another = (is_parameter && is_old && !is_promised) || is_counter;
+    const bool is_another =
+        (!is_promised && (is_parameter ? is_old : is_kept && storage.is_external)) || is_counter;
     // What an operator returns for its own node alone, as statistics, has no other reader.
     const bool is_its_makers = tensor.place > 0 && autograd_.frees(tensor.maker, storage.freed_ns);
     if ((!is_freed_by_it && (is_another || is_its_makers)) || (is_structure && tensor.place > 0)) {

@@ -97,14 +97,19 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
   NameTable names;
   const HostEvents all = host_events(profile, names);
   if (operators_in(all) == 0) {
+    const bool has_graphs = std::ranges::any_of(profile.events, is_graph_launch);
     throw et_schema::bad_input(
         "a profile without operators",
         {.file = profile.file,
          .field = "traceEvents",
          .expected = "operators (cat cpu_op)",
-         .got = fmt::format("{} events, none of them an operator", profile.events.size()),
-         .hint = "profile with ProfilerActivity.CPU too; inspect --device-time shows what this "
-                 "profile tells of its kernels"});
+         .got = fmt::format("{} events, none of them an operator{}", profile.events.size(),
+                            has_graphs ? ": the step launches graphs" : ""),
+         .hint =
+             fmt::format("{}; inspect --device-time shows what this profile tells of its kernels",
+                         has_graphs ? "generate EAGER --graph-profile FILE takes operators from a "
+                                      "profile of the step run eagerly, and times from this one"
+                                    : "profile with ProfilerActivity.CPU too")});
   }
   refuse_several_processes(profile, all);
   number_events(profile, all);

@@ -1,6 +1,8 @@
 #include "replayer/device/device.h"
 
 #include <ATen/Context.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
@@ -8,8 +10,10 @@
 
 #include <array>
 #include <filesystem>
+#include <latch>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -184,6 +188,30 @@ std::uint64_t device_peak_bytes(c10::Device device) {
 void reset_device_peak(c10::Device device) {
   if (!device.is_cpu()) {
     at::getDeviceAllocator(device.type())->resetPeakStats(device.index());
+  }
+}
+
+void open_product_handles(c10::Device device, std::size_t threads) {
+  if (!device.is_cuda() || threads < 2) {
+    return;
+  }
+  const auto multiply = [device] {
+    try {
+      c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+      const at::Tensor numbers = at::ones({8, 8}, at::TensorOptions().device(device));
+      static_cast<void>(at::mm(numbers, numbers));
+    } catch (const c10::Error&) {
+      // The step's own products tell what is wrong.
+    }
+  };
+  multiply();
+  std::latch all(static_cast<std::ptrdiff_t>(threads) - 1);
+  std::vector<std::jthread> others;
+  while (others.size() + 1 < threads) {
+    others.emplace_back([&] {
+      multiply();
+      all.arrive_and_wait();  // the handle of a thread that ended would be the next one's
+    });
   }
 }
 

@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "backends/launcher.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/unrecorded.h"
 #include "et_schema/support/error.h"
 #include "rank_comms.h"
@@ -120,6 +122,17 @@ et_schema::OriginalStep original_step(const et_schema::Program& program,
   return original;
 }
 
+/// The threads of the original that multiplied matrices.
+std::size_t product_threads(const et_schema::Program& program) {
+  std::set<std::uint64_t> threads;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    if (et_schema::op_class(instruction.name) == "matmul") {
+      threads.insert(instruction.thread);
+    }
+  }
+  return threads.size();
+}
+
 /// While it lives, results whose floating type nothing else decides have this type.
 class DefaultDtype {
  public:
@@ -220,6 +233,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   name_crashes();
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   run.report.original = original_step(program, decisions);
+  open_product_handles(device, product_threads(program));
   TrialResult first = trial.run();
   if (!options.timeout_s) {
     const double limit_s =

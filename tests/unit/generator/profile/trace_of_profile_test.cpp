@@ -45,6 +45,16 @@ class ProfileText {
         time_us, address, bytes);
     return *this;
   }
+  /// What was launched at that time ran on a device.
+  ProfileText& launch(int time_us, const std::string& name,
+                      const std::string& category = "kernel") {
+    ++launches_;
+    events_ += fmt::format(
+        R"(,{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{0},"dur":1,"args":{{"correlation":{1}}}}},)"
+        R"({{"ph":"X","cat":"{2}","name":"{3}","pid":0,"tid":7,"ts":{0},"dur":1,"args":{{"device":0,"stream":7,"correlation":{1}}}}})",
+        time_us, launches_, category, name);
+    return *this;
+  }
   [[nodiscard]] Profile parsed() const {
     return et_schema::parse_kineto("{\"traceEvents\":[" + events_ + "]}", "p.json",
                                    et_schema::KinetoDetail::kArguments);
@@ -52,6 +62,7 @@ class ProfileText {
 
  private:
   std::string events_;
+  int launches_ = 0;
 };
 
 /// The names of operators and marks.
@@ -710,6 +721,76 @@ TEST(TraceOfProfile, WhatHandsATensorOnIsNoStub) {
   EXPECT_FALSE(is_kernel("_c10d_functional::_wrap_tensor_autograd"));
   EXPECT_FALSE(is_kernel("aten::set_"));
   EXPECT_TRUE(is_kernel("custom::other"));
+}
+
+TEST(TraceOfProfile, AnUndefinedTensorStandsBehindOthersAlone) {
+  const auto loss = [](const std::string& first) {
+    return shapes("[[4,8],[4,8],[4],[],[],[],[]]", "[[8,1],[8,1],[1],[],[],[],[]]",
+                  fmt::format(R"(["{}","float","long int","","Scalar","Scalar",""])", first),
+                  R"(["","","","","1","-100",""])");
+  };
+  Profile profile = ProfileText()
+                        .op("aten::nll_loss_backward", 0, 10, loss("float"))
+                        .op("aten::nll_loss_backward", 20, 10, loss(""))
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& node = node_of(trace, "aten::nll_loss_backward");
+  EXPECT_TRUE(node.op_schema.starts_with("aten::nll_loss_backward("));
+  EXPECT_TRUE(node.inputs[6].is(et_schema::ValueKind::kNone));
+  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1);
+}
+
+TEST(TraceOfProfile, WhatAnOperatorReadsBackItselfLiesOnTheDevice) {
+  const std::string lookup = shapes("[[100,8],[4],[],[],[]]", "[[8,1],[1],[],[],[]]",
+                                    R"(["float","long int","Scalar","Scalar","Scalar"])",
+                                    R"(["","","-1","False","False"])");
+  const std::string copy = shapes("[[4,8],[4,8],[]]", "[[8,1],[1,4],[]]",
+                                  R"(["float","float","Scalar"])", R"(["","","False"])");
+  Profile profile = ProfileText()
+                        .op("aten::embedding", 0, 10, lookup)
+                        .launch(5, "Memcpy DtoH (Device -> Pinned)", "gpu_memcpy")
+                        .op("aten::copy_", 20, 10, copy)
+                        .launch(25, "Memcpy DtoH (Device -> Pageable)", "gpu_memcpy")
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  const Node& looked_up = node_of(trace, "aten::embedding");
+  EXPECT_EQ(to_string(input(looked_up, 0).device), "cuda:0");
+  EXPECT_EQ(to_string(input(looked_up, 1).device), "cuda:0");
+  const Node& copied = node_of(trace, "aten::copy_");
+  EXPECT_EQ(to_string(input(copied, 0).device), "cpu");
+  EXPECT_EQ(to_string(input(copied, 1).device), "cuda:0");
+}
+
+TEST(TraceOfProfile, NumbersThatNoKernelChangesLieOnTheHost) {
+  const auto add = [](const std::string& type) {
+    return shapes("[[],[],[]]", "[[],[],[]]", fmt::format(R"(["{0}","{0}","Scalar"])", type),
+                  R"(["","","1"])");
+  };
+  Profile profile = ProfileText()
+                        .op("aten::add_", 0, 10, add("float"))
+                        .op("aten::sub_", 20, 10, add("long int"))
+                        .launch(25, "elementwise_kernel")
+                        .parsed();
+  const Trace trace = trace_of_profile(profile, like_first);
+  EXPECT_EQ(to_string(input(node_of(trace, "aten::add_"), 0).device), "cpu");
+  EXPECT_EQ(to_string(input(node_of(trace, "aten::sub_"), 0).device), "cuda:0");
+}
+
+TEST(TraceOfProfile, AProfileOfGraphsAloneIsRefusedWithWhatToDo) {
+  Profile profile = et_schema::parse_kineto(
+      R"({"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch",)"
+      R"("pid":1,"tid":1,"ts":0,"dur":1,"args":{"correlation":1}}]})",
+      "p.json", et_schema::KinetoDetail::kArguments);
+  try {
+    static_cast<void>(trace_of_profile(profile, know_nothing));
+    FAIL() << "it is taken";
+  } catch (const et_schema::Error& error) {
+    EXPECT_EQ(error.context().got, "1 events, none of them an operator: the step launches graphs");
+    EXPECT_EQ(error.context().hint,
+              "generate EAGER --graph-profile FILE takes operators from a profile of the step run "
+              "eagerly, and times from this one; inspect --device-time shows what this profile "
+              "tells of its kernels");
+  }
 }
 
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {

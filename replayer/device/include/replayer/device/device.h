@@ -36,6 +36,10 @@ void synchronize_stream(c10::Device device);
 /// CPU, whose tensors memory.h counts.
 [[nodiscard]] std::uint64_t device_peak_bytes(c10::Device device);
 void reset_device_peak(c10::Device device);
+/// Has as many threads multiply matrices, this one among them: each gets a handle of cuBLAS, whose
+/// workspace (32 MiB on Hopper) stays with the allocator. So it was in the original, where autograd
+/// multiplied on a thread of its own. Nothing for the CPU.
+void open_product_handles(c10::Device device, std::size_t threads);
 /// Sets the counts of device_memory() to zero; peaks stay.
 void reset_device_counts(c10::Device device);
 
