@@ -23,8 +23,9 @@ using generator::LinkOptions;
 /// a step that took another way.
 Link link_capture(const std::vector<std::string>& paths, Trace& trace, const RankCapture& capture,
                   const std::optional<std::string>& step, const Profile* graph_run) {
-  LinkOptions options{
-      step, capture.facts.median_step_ns(), {}, capture.facts.median_minor_faults()};
+  LinkOptions options{.step = step,
+                      .unprofiled_step_ns = capture.facts.median_step_ns(),
+                      .minor_faults = capture.facts.median_minor_faults()};
   options.graph_run = graph_run;
   const std::optional<et_schema::ObserverCost>& cost = capture.facts.observer;
   std::optional<Profile> with_trace;
@@ -36,6 +37,7 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
   if (!capture.alone.empty()) {
     if (cost) {
       options.observer_ns_per_event = cost->kineto_event_ns;
+      options.observer_ns_per_launch = cost->kineto_launch_ns.value_or(0);
     }
     options.profiled_minor_faults = capture.facts.median_profiled_minor_faults();
     options.host_probe = capture.facts.profiled_probe();

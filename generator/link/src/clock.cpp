@@ -119,16 +119,20 @@ EventCost find_event_cost(const HostEvents& host, bool with_trace,
   return cost;
 }
 
-void take_out(const EventCost& cost, HostEvents& host) {
-  if (cost.total_ns() <= 0) {
+void take_out(const EventCost& cost, const LaunchCost& launches, HostEvents& host) {
+  if (cost.total_ns() <= 0 && launches.each_ns <= 0) {
     return;
   }
+  auto launch = launches.times_ns.begin();
   std::int64_t last_ns = 0;
   double removed_ns = 0;
   double pending_ns = 0;  // the cost that falls after the previous boundary
   bool is_first = true;
   for (const Boundary& boundary : all_boundaries(host)) {
-    const double falls_here = pending_ns + (boundary.is_end ? cost.inside_ns / 2 : cost.before_ns);
+    double falls_here = pending_ns + (boundary.is_end ? cost.inside_ns / 2 : cost.before_ns);
+    for (; launch != launches.times_ns.end() && *launch < boundary.time_ns; ++launch) {
+      falls_here += is_first ? 0 : launches.each_ns;
+    }
     const auto stretch_ns = static_cast<double>(boundary.time_ns - last_ns);
     removed_ns += is_first ? 0 : std::min(falls_here, stretch_ns);
     is_first = false;

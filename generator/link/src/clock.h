@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "generator/link/host.h"
 
@@ -24,9 +26,15 @@ struct EventCost {
 [[nodiscard]] EventCost find_event_cost(const HostEvents& host, bool with_trace,
                                         std::optional<double> known_total_ns);
 
+/// Launches on a device, by the host's time, and what recording one costs.
+struct LaunchCost {
+  std::vector<std::int64_t> times_ns;  ///< in order
+  double each_ns = 0;
+};
+
 /// Moves all starts and ends to where they would lie if recording cost nothing. Every stretch
 /// between two successive starts or ends, on whatever thread, loses the cost that falls into it,
 /// and at most its length: order and nesting stay.
-void take_out(const EventCost& cost, HostEvents& host);
+void take_out(const EventCost& cost, const LaunchCost& launches, HostEvents& host);
 
 }  // namespace understudy::generator

@@ -62,7 +62,7 @@ class Linker {
     }
     const EventCost cost =
         find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
-    take_out(cost, host_);
+    take_out(cost, launches(device), host_);
     sum_children();
     find_kinds();
     LaunchSums sums =
@@ -77,6 +77,19 @@ class Linker {
   }
 
  private:
+  [[nodiscard]] LaunchCost launches(const DeviceEvents& device) const {
+    LaunchCost cost{{}, options_.observer_ns_per_launch};
+    for (const DeviceEvent& event : device.linked) {
+      if (event.launch != host_.events[event.operator_].source) {
+        cost.times_ns.push_back(host_.relative(profile_.events[event.launch].ts_ns));
+      }
+    }
+    std::ranges::sort(cost.times_ns);
+    const auto twice = std::unique(cost.times_ns.begin(), cost.times_ns.end());
+    cost.times_ns.erase(twice, cost.times_ns.end());
+    return cost;
+  }
+
   void collect_nodes() {
     const IdRange ids = choose_step(trace_, options_.step).ids;
     std::size_t marks = 0;

@@ -369,6 +369,23 @@ bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& 
   return true;
 }
 
+/// Of one type, what is put together is copied at once; else into parts of the result.
+std::optional<et_schema::DType> promoted_type(const std::vector<Call>& calls,
+                                              const Profile& profile, const HostEvents& host,
+                                              const Call& call) {
+  if (!call.recorded.schema.starts_with("aten::cat(") || call.told.tensors.size() != 1) {
+    return {};
+  }
+  for (const HostIndex child : host.children_of(call.event)) {
+    const std::vector<et_schema::Tensor*>& tensors = calls[child].recorded.tensors;
+    if (profile.events[host.events[child].source].name == "aten::narrow" && tensors.size() == 1 &&
+        std::ranges::equal(tensors[0]->sizes, call.told.tensors[0].sizes)) {
+      return tensors[0]->dtype;
+    }
+  }
+  return {};
+}
+
 void ask_for_results(std::vector<Call>& calls, const AskResults& ask) {
   std::vector<AskedCall> asked;
   std::vector<std::size_t> places;
@@ -407,6 +424,7 @@ std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
       losses.add(Loss::kUnknownResults);
       open_call(call);
     }
+    call.promoted = promoted_type(calls, profile, host, call);
   }
   KernelFinder(calls, profile, host, device).find();
   return calls;
@@ -426,6 +444,9 @@ void ask_again(std::span<Call* const> calls, const AskResults& ask) {
 }
 
 et_schema::DType dtype_of(const Call& call, const ResultTensor& result) {
+  if (call.promoted) {
+    return *call.promoted;
+  }
   for (std::size_t i = 0; i < call.role_of.size(); ++i) {
     if (call.role_of[i].is_untyped && result.dtype == kAssumedListType) {
       return call.recorded.tensors[i]->dtype;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,9 @@ struct Call {
   RecordedCall recorded;            ///< without schema: a label, or an operator that is opened
   std::vector<TensorRole> role_of;  ///< of recorded.tensors
   CallResults told;
+  /// The result's element type, where a child shows it: then tensors of a list that profiles tell
+  /// no types of have several, one of them this (torch.cat promotes).
+  std::optional<et_schema::DType> promoted;
   std::span<const et_schema::Value> outputs;  ///< set by who knows the results' identities
 };
 

@@ -32,11 +32,46 @@ std::vector<SeenIndex> InputTensors::find(Call& call, std::span<const Frame> ope
         call, i, open, found, i < operands.size() ? operands[i] : OptimizerStep::Operand{});
     found.push_back(index);
   }
+  if (call.promoted) {
+    promote(call, open, found);
+  }
   if (!in_backward && operands.empty() && !call.communicates) {
     order_arguments(call, found);
   }
   type_lists(call, found);
   return found;
+}
+
+/// Of a list of several types one tensor has that of the result: the first that can be another.
+void InputTensors::promote(const Call& call, std::span<const Frame> open,
+                           std::vector<SeenIndex>& found) {
+  const auto is_it = [&](SeenIndex index) { return tensors_[index].dtype == *call.promoted; };
+  if (std::ranges::any_of(found, is_it)) {
+    return;
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    Wanted wanted = wanted_of(call, i, *call.promoted);
+    const Identity::Choice other = identity_.find(wanted, open, found);
+    if (other.tensor != kNotSeen) {
+      found[i] = other.tensor;
+      return;
+    }
+  }
+}
+
+Wanted InputTensors::wanted_of(const Call& call, std::size_t position,
+                               et_schema::DType dtype) const {
+  const Tensor& tensor = *call.recorded.tensors[position];
+  const TensorRole& argument = call.role_of[position];
+  return {&call,
+          event_of(call.event).name,
+          host_.events[call.event].start_ns,
+          tensor.sizes,
+          tensor.strides,
+          tensor.has_strides,
+          dtype,
+          argument.name,
+          argument.is_written};
 }
 
 /// Of arguments of one layout the older tensor comes first, as expressions are worked out from
@@ -64,15 +99,8 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
                                    OptimizerStep::Operand operand) {
   Tensor& tensor = *call.recorded.tensors[position];
   const TensorRole& argument = call.role_of[position];
-  const Wanted wanted{&call,
-                      event_of(call.event).name,
-                      host_.events[call.event].start_ns,
-                      tensor.sizes,
-                      tensor.strides,
-                      tensor.has_strides,
-                      argument.is_untyped ? list_dtype(call, position, taken) : tensor.dtype,
-                      argument.name,
-                      argument.is_written};
+  const Wanted wanted = wanted_of(
+      call, position, argument.is_untyped ? list_dtype(call, position, taken) : tensor.dtype);
   if (const SeenIndex given = given_by_caller(call, tensor, open); given != kNotSeen) {
     return given;
   }
@@ -121,7 +149,7 @@ et_schema::DType InputTensors::list_dtype(const Call& call, std::size_t position
                                           std::span<const SeenIndex> taken) const {
   const bool is_first =
       position == 0 || call.role_of[position - 1].name != call.role_of[position].name;
-  return is_first || tensors_[taken[position - 1]].born == moment_
+  return is_first || call.promoted || tensors_[taken[position - 1]].born == moment_
              ? et_schema::DType::kUndefined
              : tensors_[taken[position - 1]].dtype;
 }

@@ -43,6 +43,9 @@ class InputTensors {
     return profile_.events[host_.events[index].source];
   }
   [[nodiscard]] std::string_view next_name(const Call& call) const;
+  void promote(const Call& call, std::span<const Frame> open, std::vector<SeenIndex>& found);
+  [[nodiscard]] Wanted wanted_of(const Call& call, std::size_t position,
+                                 et_schema::DType dtype) const;
   [[nodiscard]] SeenIndex find_input(const Call& call, std::size_t position,
                                      std::span<const Frame> open, std::span<const SeenIndex> taken,
                                      OptimizerStep::Operand operand);

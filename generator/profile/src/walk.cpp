@@ -240,11 +240,18 @@ class Walk {
     }
   }
 
-  static void save(const Call& call, const Frame& frame, std::span<const SeenIndex> results,
-                   std::vector<Saved>& saved) {
+  /// What a child was first to be seen with, and what is a view of it, is the result itself: the
+  /// operator keeps none of it.
+  void save(const Call& call, const Frame& frame, std::span<const SeenIndex> results,
+            std::vector<Saved>& saved) const {
     saved.clear();
     for (const SeenIndex made : frame.made) {
-      saved.push_back({made, {}});
+      const bool is_given = std::ranges::any_of(frame.inputs, [&](SeenIndex input) {
+        return walked_.tensors[input].storage == walked_.tensors[made].storage;
+      });
+      if (is_given || !walked_.tensors.storage_of(made).is_external) {
+        saved.push_back({made, {}});
+      }
     }
     for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
       saved.push_back({frame.inputs[i], i < call.role_of.size() ? call.role_of[i].name : ""});

@@ -69,8 +69,11 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   }
   const auto observer = field.find("observer_ns");
   if (observer && !observer->is_null()) {
-    rank.observer = {observer->at("kineto_event").as_double(),
-                     observer->at("et_node").as_double_or_null()};
+    rank.observer = {.kineto_event_ns = observer->at("kineto_event").as_double(),
+                     .et_node_ns = observer->at("et_node").as_double_or_null()};
+    if (const auto launch = observer->find("kineto_launch")) {
+      rank.observer->kineto_launch_ns = launch->as_double_or_null();
+    }
   }
   const auto probe = field.find("host_probe");
   if (probe && !probe->is_null()) {

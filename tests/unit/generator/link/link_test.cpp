@@ -114,7 +114,7 @@ TEST(LinkClock, TooFewEventsSayNothing) {
 TEST(LinkClock, TakesTheCostOutOfWhatIsAroundAnEvent) {
   NameTable names;
   HostEvents host = host_events(profile_of(parents_and_children()), names);
-  take_out({250, 0, 50, ""}, host);
+  take_out({250, 0, 50, ""}, {}, host);
   for (int i = 0; i < 40; ++i) {
     const HostEvent& outer = host.events[static_cast<std::size_t>(2 * i)];
     const HostEvent& inner = host.events[static_cast<std::size_t>(2 * i + 1)];
@@ -127,11 +127,21 @@ TEST(LinkClock, TakesTheCostOutOfWhatIsAroundAnEvent) {
 TEST(LinkClock, NeverTakesMoreThanThereIs) {
   NameTable names;
   HostEvents host = host_events(profile_of(parents_and_children()), names);
-  take_out({5000, 5000, 5000, ""}, host);
+  take_out({5000, 5000, 5000, ""}, {}, host);
   for (std::size_t i = 0; i < host.events.size(); ++i) {
     EXPECT_EQ(host.events[i].start_ns, 0);
     EXPECT_EQ(host.events[i].end_ns, 0);
   }
+}
+
+TEST(LinkClock, ALaunchCostsMoreWhereItWasMade) {
+  NameTable names;
+  HostEvents host = host_events(
+      profile_of({event("aten::add", 1000, 5000), event("aten::mul", 7000, 5000)}), names);
+  take_out({}, {{100, 600, 5600}, 600}, host);
+  EXPECT_EQ(host.events[0].end_ns - host.events[0].start_ns, 3800) << "two launches";
+  EXPECT_EQ(host.events[1].start_ns - host.events[0].end_ns, 400) << "one between them";
+  EXPECT_EQ(host.events[1].end_ns - host.events[1].start_ns, 5000);
 }
 
 TEST(LinkClock, AnOperatorOnAnotherThreadDelaysThoseThatWaitForIt) {
@@ -140,7 +150,7 @@ TEST(LinkClock, AnOperatorOnAnotherThreadDelaysThoseThatWaitForIt) {
   events.back().tid = 2;
   NameTable names;
   HostEvents host = host_events(profile_of(std::move(events)), names);
-  take_out({400, 0, 100, ""}, host);
+  take_out({400, 0, 100, ""}, {}, host);
   EXPECT_EQ(host.events[0].end_ns - host.events[0].start_ns, 9500);
   EXPECT_EQ(host.events[1].end_ns - host.events[1].start_ns, 1000);
 }

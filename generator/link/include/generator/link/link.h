@@ -55,6 +55,7 @@ struct LinkOptions {
   std::optional<std::int64_t> unprofiled_step_ns = {};
   /// The cost of recording one event, if it was measured; otherwise the profile gives it.
   std::optional<double> observer_ns_per_event = {};
+  double observer_ns_per_launch = 0;  ///< of recording a launch on a device, on top of that
   std::optional<std::int64_t> minor_faults = {};           ///< page faults of an unprofiled step
   std::optional<std::int64_t> profiled_minor_faults = {};  ///< of a step of the profile
   std::optional<et_schema::HostProbe> host_probe = {};     ///< beside the steps of the profile

@@ -13,8 +13,9 @@ namespace understudy::et_schema {
 
 /// The cost of recording one event, measured during the capture.
 struct ObserverCost {
-  double kineto_event_ns = 0;             ///< an event of the profiler alone
-  std::optional<double> et_node_ns = {};  ///< a node of the execution trace, on top of that
+  double kineto_event_ns = 0;                   ///< an event of the profiler alone
+  std::optional<double> kineto_launch_ns = {};  ///< a launch on a device, on top of its operator's
+  std::optional<double> et_node_ns = {};        ///< a node of the execution trace, on top of that
 };
 
 /// Tells a trace from another one of the same name; both numbers are in its header.
