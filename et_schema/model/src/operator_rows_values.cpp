@@ -386,7 +386,9 @@ constexpr OperatorRow kValueRows[] = {
                     {"weights_offsets", kTableOffsets, "weights"}}}},
     {"fbgemm::split_embedding_backward_codegen_adagrad_cpu "
      "fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu",
-     {.arguments = {{"momentum1_host", kSecondMoment}, {"offsets", kOffsets, "indices"}}}},
+     {.arguments = {{"momentum1_host", kSecondMoment},
+                    {"momentum1_offsets", kTableOffsets, "momentum1_host"},
+                    {"offsets", kOffsets, "indices"}}}},
     {"fbgemm::split_embedding_backward_codegen_sgd_cpu",
      {.arguments = {{"offsets", kOffsets, "indices"}}}},
     {"fbgemm::split_embedding_codegen_forward_unweighted_pt2_wrapper "

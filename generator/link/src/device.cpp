@@ -17,6 +17,9 @@ using et_schema::Profile;
 constexpr const char* kNoCorrelation = "it has no correlation";
 constexpr const char* kNoLaunch = "its launch is not in the profile";
 constexpr const char* kNoOperator = "no operator was open where it was launched";
+/// CUPTI's records are gone then, and Kineto writes zeros.
+constexpr const char* kNoTime =
+    "its time is lost: the profile was written after the next one began";
 
 /// The innermost operator that was open at the launch; the operator itself where that stands for
 /// it.
@@ -67,6 +70,11 @@ class DeviceLinker {
   void link_event(std::uint32_t source, DeviceEvents& result) {
     const KinetoEvent& event = profile_.events[source];
     const KinetoEvent* launch = launches_.of(event);
+    if (event.ts_ns == profile_.base_time_ns && event.dur_ns == 0) {
+      lose(event, kNoTime);
+      result.unlinked.push_back({source, source});
+      return;
+    }
     if (launch == nullptr) {
       lose(event, event.correlation <= 0 ? kNoCorrelation : kNoLaunch);
       result.unlinked.push_back({source, source});

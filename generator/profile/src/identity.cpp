@@ -65,6 +65,13 @@ bool adds_up(std::string_view op, std::string_view argument) {
   return fact != facts.end() && std::ranges::find(kAddUp, fact->meaning) != kAddUp.end();
 }
 
+/// Whether the argument tells where tables begin in other memory than the offsets beside it do.
+bool is_of_tables(std::string_view op, std::string_view argument) {
+  const et_schema::ArgumentFacts& facts = et_schema::operator_facts(op).arguments;
+  const auto* const fact = std::ranges::find(facts, argument, &et_schema::ArgumentFact::name);
+  return fact != facts.end() && fact->meaning == et_schema::Meaning::kTableOffsets;
+}
+
 /// Whether a tensor of these strides can be it where the profile tells none: nothing is written to
 /// elements that lie at one place, nor laid out anew by strides, and what is viewed in other sizes
 /// is most often contiguous.
@@ -99,6 +106,10 @@ bool Identity::is_unwritten(const SeenTensor& tensor) const {
 /// Whether it may be one: older than the profile, or made in the backward pass.
 bool Identity::is_gradient(const SeenTensor& tensor) {
   return tensor.maker == kNoEvent || tensor.in_backward;
+}
+
+bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken, SeenIndex found) {
+  return contains(taken, found) && is_of_tables(wanted.op, wanted.argument);
 }
 
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {

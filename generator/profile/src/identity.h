@@ -118,5 +118,9 @@ class Identity {
 /// Arguments that each call has of its own: what modules hold, "weight", "running_mean", …, and the
 /// "offsets" of bags.
 [[nodiscard]] bool is_parameter_name(std::string_view argument);
+/// Whether the tensor, which the call has already, cannot be this argument too: where each table of
+/// an optimizer's state begins is not where the weights' tables do.
+[[nodiscard]] bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken,
+                                 SeenIndex found);
 
 }  // namespace understudy::generator

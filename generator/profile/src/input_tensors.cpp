@@ -117,7 +117,8 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
                          std::ranges::find(taken, choice.tensor) != taken.end();
   // A wrong index could point outside of what it indexes.
   const bool is_python = is_number(call, tensor);
-  if (is_filled || (is_index && choice.told == Told::kInferred) || is_python) {
+  if (is_filled || (is_index && choice.told == Told::kInferred) || is_python ||
+      needs_its_own(wanted, taken, choice.tensor)) {
     choice.tensor = kNotSeen;
   }
   if (choice.tensor == kNotSeen) {

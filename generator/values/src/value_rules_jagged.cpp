@@ -106,11 +106,11 @@ std::optional<ValueRule> table_offsets(const ArgumentFact& row, const CallView& 
                                        const Slot& weights) {
   const Slot* starts = call.tensor(row.name);
   const std::optional<std::int64_t> columns = call.integer("total_D");
-  if (!columns) {
-    return std::nullopt;
-  }
   const std::int64_t tables =
       starts == nullptr ? 1 : std::max<std::int64_t>(element_count(*starts), 1);
+  if (!columns) {
+    return arange(0, element_count(weights) / tables);
+  }
   const std::int64_t rows = rows_per_table(call, weights);
   return arange(0,
                 has_one_state_a_row(row.name, call, weights) ? rows : rows * (*columns / tables));

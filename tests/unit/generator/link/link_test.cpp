@@ -157,6 +157,21 @@ TEST(LinkClock, AnOperatorOnAnotherThreadDelaysThoseThatWaitForIt) {
 
 // ---- device events
 
+TEST(LinkDevice, WhatHasNoTimeIsLostByThatName) {
+  KinetoEvent launch = event("cudaLaunchKernel", 0, 0);
+  launch.category = KinetoCategory::kRuntime;
+  KinetoEvent kernel = event("k", 0, 0);
+  kernel.category = KinetoCategory::kKernel;
+  launch.correlation = kernel.correlation = 7;
+  NameTable names;
+  const Profile profile = profile_of({event("aten::add", 0, 100), launch, kernel});
+  const DeviceEvents device = link_device_events(profile, host_events(profile, names));
+  EXPECT_TRUE(device.linked.empty());
+  ASSERT_EQ(device.lost.size(), 1U);
+  EXPECT_EQ(device.lost[0].reason,
+            "its time is lost: the profile was written after the next one began");
+}
+
 TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
   std::vector<KinetoEvent> events = {
       event("aten::linear", 0, 100),

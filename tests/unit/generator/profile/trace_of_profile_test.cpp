@@ -776,6 +776,27 @@ TEST(TraceOfProfile, NumbersThatNoKernelChangesLieOnTheHost) {
   EXPECT_EQ(to_string(input(node_of(trace, "aten::sub_"), 0).device), "cuda:0");
 }
 
+TEST(TraceOfProfile, OffsetsOfAnOptimizersTablesAreTheirOwn) {
+  Profile profile =
+      ProfileText()
+          .op("fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu", 0, 10,
+              shapes(
+                  "[[16,32],[9600],[2],[2],[3],[],[3],[],[62],[33],[],[],[],[600],[2],[2],[],[],[],"
+                  "[],[],[]]",
+                  "[[32,1],[1],[1],[1],[1],[],[1],[],[1],[1],[],[],[],[1],[1],[1],[],[],[],[],[],[]"
+                  "]",
+                  R"(["float","float","int","long int","int","Scalar","long int","Scalar","long int","long int","Scalar","","Scalar","float","int","long int","float","Scalar","Scalar","Scalar","Scalar","Scalar"])",
+                  R"(["","","","","","16","","10","","","0","","True","","","","","1e-08","0.","0","0.","0"])"))
+          .parsed();
+  const Trace trace = trace_of_profile(profile, know_nothing);
+  const Node& node = node_of(trace, "fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu");
+  EXPECT_TRUE(node.op_schema.starts_with(node.name));
+  EXPECT_TRUE(node.inputs[11].is(et_schema::ValueKind::kNone)) << "no weights of indices";
+  EXPECT_EQ(input(node, 2).tensor_id, input(node, 14).tensor_id) << "placements are alike";
+  EXPECT_NE(input(node, 3).tensor_id, input(node, 15).tensor_id)
+      << "weights_offsets, momentum1_offsets";
+}
+
 TEST(TraceOfProfile, AProfileOfGraphsAloneIsRefusedWithWhatToDo) {
   Profile profile = et_schema::parse_kineto(
       R"({"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch",)"
