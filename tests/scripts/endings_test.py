@@ -53,7 +53,7 @@ class EndingsTest(unittest.TestCase):
         # These are parts of golden commands, programs that are captured, and processes whose first argument says what to do.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
-                    "tests/chakra/python_reader", "tests/captures/gpu_steps.py",
+                    "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py",
                     "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
                     "tests/golden/generate/make_graph_run",
                     "tests/golden/predict/make_tables",
