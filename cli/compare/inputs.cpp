@@ -43,6 +43,10 @@ Input read_input(const et_schema::InputFile& file) {
     input.run = comparer::run_of(et_schema::parse_report(file.data, file.name), file.name);
   } else if (head.find("\"understudy-prediction\"") != std::string_view::npos) {
     input.run = comparer::run_of(et_schema::parse_prediction(file.data, file.name), file.name);
+  } else if (head.find("\"understudy-anchored-prediction\"") != std::string_view::npos) {
+    refuse(file.name, "a prediction of a profile's device time for another card",
+           "it holds what was recorded beside what is predicted; `compare PROFILE PROFILE` holds "
+           "two cards' profiles against each other, and inspect --device-time shows one's classes");
   } else if (file.data.find("\"traceEvents\"") != std::string::npos) {
     input.profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);

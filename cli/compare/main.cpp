@@ -17,6 +17,9 @@ namespace {
 
 bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {
   return std::ranges::any_of(comparison.rows, [&](const comparer::Row& row) {
+    if (!comparer::decides(comparison.rows, row)) {
+      return false;
+    }
     const bool is_slower = row.verdict == comparer::Verdict::kSlower;
     const bool is_faster = row.verdict == comparer::Verdict::kFaster;
     return (is_slower && fail_on != FailOn::kNever) || (is_faster && fail_on == FailOn::kDifferent);

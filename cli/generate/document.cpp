@@ -10,6 +10,7 @@
 #include "common/figures.h"
 #include "compile/profiled_device.h"
 #include "et_schema/model/memory_plan.h"
+#include "et_schema/model/unrecorded.h"
 #include "pages/html/from_json.h"
 
 namespace understudy::cli {
@@ -57,7 +58,7 @@ Json profile_json(const Program& program) {
   Json json = {{"file", profile.file},
                {"join", to_string(profile.join)},
                {"steps", profile.steps},
-               {"step_ns", profile.step_ns},
+               {"step_ns", et_schema::recorded_step_ns(program)},
                {"unprofiled_step_ns", nullptr},
                {"observer_ns_per_event", profile.observer_ns_per_event},
                {"observer_source", profile.observer_source},

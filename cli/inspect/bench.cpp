@@ -10,6 +10,7 @@
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_map.h"
+#include "et_schema/model/unrecorded.h"
 #include "et_schema/support/error.h"
 #include "inspect/comm_calls.h"
 #include "inspect/documents.h"
@@ -197,7 +198,7 @@ std::string bench_verdict(const Bench& bench) {
   std::int64_t step_ns = 0;
   for (const Program& program : bench.programs) {
     operators += program.selection.operators;
-    step_ns = std::max(step_ns, program.profile ? program.profile->step_ns : 0);
+    step_ns = std::max(step_ns, et_schema::recorded_step_ns(program));
     for (const auto& [name, count] : program.losses.nonzero()) {
       losses += count;
     }
@@ -275,7 +276,7 @@ Json bench_document(const Bench& bench) {
          {"slots", program.slots.size()},
          {"storages", program.storages.size()},
          {"external_bytes", et_schema::plan_memory(program).external_bytes},
-         {"step_ns", profile ? Json(profile->step_ns) : Json()},
+         {"step_ns", profile ? Json(et_schema::recorded_step_ns(program)) : Json()},
          {"profile", profile ? Json(profile->file) : Json()},
          {"opened", std::move(opened)},
          {"losses", program.losses.nonzero()}});

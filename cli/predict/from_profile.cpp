@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "compile/profiled_device.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "pages/prediction/prediction_page.h"
@@ -55,9 +57,20 @@ TimeParts times(TimeParts parts, double factor) {
   return parts;
 }
 
+/// The card with the peak of TF32 as that of float32, if the call's kernels multiply so.
+Card as_multiplied(Card card, const ProfiledCall& call) {
+  if (std::ranges::any_of(call.kernels, et_schema::multiplies_tf32, &ProfiledKernel::name)) {
+    card.flops_by_dtype[et_schema::DType::kFloat32] =
+        predictor::most_flops(card, et_schema::DType::kFloat32);
+  }
+  return card;
+}
+
 /// What all calls alike take on the other card, by the classes of their kernels: each has the share
 /// of a call that it had when it was recorded.
-Groups anchored_classes(const ProfiledCall& call, const Card& here, const Card& there) {
+Groups anchored_classes(const ProfiledCall& call, const Card& from, const Card& to) {
+  const Card here = as_multiplied(from, call);
+  const Card there = as_multiplied(to, call);
   const auto calls = static_cast<double>(call.times_ns.size());
   predictor::RecordedKernels on_card{.call = call.call};
   predictor::RecordedKernels crossing{.call = call.call, .crosses_hosts = true};
@@ -121,7 +134,8 @@ Document figures_of(const Sums& sums, double steps) {
   const double ns = sums.parts.total_ns();
   const double width_ns = sums.parts.half_width_ns();
   const double ms = 1 / (steps * kNsPerPredictedMs);
-  return {{"kernels", sums.kernels / steps},
+  return {{"kernels",
+           steps == 1 ? Document(std::llround(sums.kernels)) : Document(sums.kernels / steps)},
           {"recorded_ms", sums.recorded_ns * ms},
           {"ms", ns * ms},
           {"low_ms", std::max(ns - width_ns, 0.0) * ms},

@@ -325,4 +325,9 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   return comparison;
 }
 
+bool decides(const std::vector<Row>& rows, const Row& row) {
+  return row.kind != RowKind::kOperator ||
+         std::ranges::count(rows, RowKind::kOnDevice, &Row::kind) == 0;
+}
+
 }  // namespace understudy::comparer

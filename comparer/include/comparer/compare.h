@@ -64,6 +64,10 @@ struct Comparison {
   std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
 };
 
+/// Whether a row's verdict is the comparison's: where the device's own time of operators is known,
+/// their host's is not.
+[[nodiscard]] bool decides(const std::vector<Row>& rows, const Row& row);
+
 /// Compares the runs B with the runs A. Each side has at least one run; more runs, made in turn,
 /// show smaller changes. The same runs give the same result. O(rows × samples × 500), and O(rows ×
 /// samples) for each class that has changed.

@@ -200,4 +200,9 @@ std::string_view kernel_class(std::string_view kernel) {
   return row == nullptr ? "other" : row->name;
 }
 
+bool multiplies_tf32(std::string_view kernel) {
+  return kernel.find("tf32f32") != std::string_view::npos ||
+         kernel.find("s1688gemm") != std::string_view::npos;
+}
+
 }  // namespace understudy::et_schema

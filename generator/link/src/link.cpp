@@ -322,15 +322,12 @@ class Linker {
     }
   }
 
-  /// What the names of kernels tell of how they were chosen, where no capture does: products of
-  /// float32 on tensor cores, of cuBLAS ("…_tf32f32_…") and CUTLASS ("…_s1688gemm_…").
+  /// What the names of kernels tell of how they were chosen, where no capture does.
   [[nodiscard]] std::map<std::string, std::string> settings_of_kernels(
       const DeviceEvents& device) const {
     const bool has_tf32 = std::ranges::any_of(device.linked, [&](const DeviceEvent& event) {
       const std::string_view name = profile_.events[event.source].name;
-      return (name.find("tf32f32") != std::string_view::npos ||
-              name.find("s1688gemm") != std::string_view::npos) &&
-             et_schema::kernel_class(name) == "matmul";
+      return et_schema::multiplies_tf32(name) && et_schema::kernel_class(name) == "matmul";
     });
     return has_tf32 ? std::map<std::string, std::string>{{"float32_matmul_precision", "high"}}
                     : std::map<std::string, std::string>{};

@@ -238,6 +238,38 @@ std::optional<ToldIndices> indices_by_children(const Children& children) {
   return told;
 }
 
+/// By what index_put_() that adds up does on a GPU: each index, within its dimension (remainder),
+/// is multiplied by that dimension's stride.
+std::optional<ToldIndices> indices_by_strides(const KinetoEvent& put, const Children& children) {
+  const KinetoLayout* self = layout_of(put, 0);
+  if (self == nullptr || self->strides.size() != self->sizes.size()) {
+    return {};
+  }
+  ToldIndices told;
+  for (std::size_t i = 0; i + 1 < children.size(); ++i) {
+    const KinetoLayout* index = layout_of(*children[i], 0);
+    if (children[i]->name != "aten::remainder" || children[i + 1]->name != "aten::mul" ||
+        index == nullptr) {
+      continue;
+    }
+    const Numbers size = numbers_of(*children[i], 1);
+    const Numbers stride = numbers_of(*children[i + 1], 1);
+    std::size_t at = 0;
+    while (at < self->sizes.size() &&
+           (Numbers{self->sizes[at]} != size || Numbers{self->strides[at]} != stride ||
+            std::ranges::find(told.positions, at) != told.positions.end())) {
+      ++at;
+    }
+    if (at == self->sizes.size()) {
+      return {};
+    }
+    told.positions.push_back(at);
+    told.layouts.push_back(*index);
+    told.type = children[i]->arguments[0].type;
+  }
+  return told.positions.empty() ? std::nullopt : std::optional(std::move(told));
+}
+
 /// index_put_(self, indices, values) of rows: values have the sizes of the index, then those of a
 /// row of self.
 std::optional<ToldIndices> indices_by_values(const KinetoEvent& put) {
@@ -301,8 +333,12 @@ std::optional<ToldIndices> LeftOutFinder::find_indices(HostIndex call) const {
   while (inner + 1 < host_.events[inner].behind && is_indexing(event_of(inner + 1).name)) {
     ++inner;
   }
-  std::optional<ToldIndices> told = indices_by_children(operators_below(inner));
+  const Children children = operators_below(inner);
+  std::optional<ToldIndices> told = indices_by_children(children);
   const bool puts = event_of(call).name.find("_put") != std::string_view::npos;
+  if (!told && puts) {
+    told = indices_by_strides(event_of(inner), children);
+  }
   return told || !puts ? told : indices_by_values(event_of(call));
 }
 

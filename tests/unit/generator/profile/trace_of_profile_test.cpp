@@ -410,6 +410,31 @@ TEST(TraceOfProfile, IndicesAreToldByWhatIndexDoesBelow) {
   EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 0U);
 }
 
+TEST(TraceOfProfile, IndicesThatAddUpOnAGpuAreToldByTheirStrides) {
+  const auto number = [](const std::string& value) {
+    return shapes("[[36],[]]", "[[1],[]]", R"(["long int","Scalar"])",
+                  fmt::format(R"(["","{}"])", value));
+  };
+  Profile profile =
+      ProfileText()
+          .op("aten::_index_put_impl_", 0, 90,
+              shapes("[[40,9,7],[],[40,36],[],[]]", "[[63,7,1],[],[36,1],[],[]]",
+                     R"(["float","","float","Scalar","Scalar"])", R"(["","","","True","True"])"))
+          .op("aten::remainder", 10, 5, number("9"))
+          .op("aten::mul", 20, 5, number("7"))
+          .op("aten::remainder", 30, 5, number("7"))
+          .op("aten::mul", 40, 5, number("1"))
+          .parsed();
+  const Trace trace = trace_of_profile(profile, know_nothing);
+  const std::span<const et_schema::Value> indices =
+      node_of(trace, "aten::_index_put_impl_").inputs[1].items();
+  ASSERT_EQ(indices.size(), 3U);
+  EXPECT_TRUE(indices[0].is(et_schema::ValueKind::kNone));
+  EXPECT_EQ(indices[1].tensor().sizes.front(), 36);
+  EXPECT_EQ(indices[2].tensor().sizes.front(), 36);
+  EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 0U);
+}
+
 TEST(TraceOfProfile, AnEquationIsToldByHowOperandsArePermuted) {
   const auto permuted = [](const std::string& sizes, const std::string& order) {
     return shapes(fmt::format("[{},[]]", sizes), "[[1,1,1],[]]", R"(["float","ScalarList"])",

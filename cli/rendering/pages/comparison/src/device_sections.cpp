@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "common/figures.h"
@@ -78,6 +79,22 @@ std::string device_sentence(const Json& device) {
       cli::share_text(shared.at("b_ms").get<double>() / b_ms));
 }
 
+/// Where the step changed otherwise than the device's time in it did.
+std::string host_sentence(const Json& device) {
+  constexpr double kMuch = 0.1;
+  const auto of = [&](const char* side, const char* key) {
+    return device.at(side).at(key).get<double>();
+  };
+  const double step = of("b", "step_ms") / of("a", "step_ms");
+  const double on_device = of("b", "busy_ms") / of("a", "busy_ms");
+  if (!(std::abs(step / on_device - 1) > kMuch)) {
+    return "";
+  }
+  return fmt::format(
+      " The step takes {:.3f} times as long: its device waits for the host in {} of it, {} on A.",
+      step, cli::share_text(of("b", "idle")), cli::share_text(of("a", "idle")));
+}
+
 }  // namespace
 
 Json device_json(const comparer::DeviceComparison& comparison) {
@@ -119,7 +136,7 @@ void add_device_sections(const Json& json, std::size_t top, Page& page) {
                std::move(columns), top);
   const Section section{"device", "On the device", {sides, classes, calls, kernels}};
   page.sections.insert(page.sections.begin(), section);
-  page.findings.insert(page.findings.begin(), device_sentence(device));
+  page.findings.insert(page.findings.begin(), device_sentence(device) + host_sentence(device));
 }
 
 }  // namespace understudy::pages

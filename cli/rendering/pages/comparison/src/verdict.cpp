@@ -32,9 +32,8 @@ std::string amount_of(double ratio) {
 std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
   std::vector<std::string> classes;
   std::vector<std::string> others;
-  const bool is_on_device = std::ranges::count(rows, RowKind::kOnDevice, &Row::kind) > 0;
   for (const Row& row : rows) {
-    if (row.verdict != verdict || (is_on_device && row.kind == RowKind::kOperator)) {
+    if (row.verdict != verdict || !comparer::decides(rows, row)) {
       continue;
     }
     const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;

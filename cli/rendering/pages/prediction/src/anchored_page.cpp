@@ -70,9 +70,10 @@ std::vector<std::string> anchored_findings(const Json& document) {
   return findings;
 }
 
-std::vector<Column> figure_columns(const char* title, const char* key) {
-  return {texts(title, key),
-          figures("kernels"),
+std::vector<Column> figure_columns(const Json& document, const char* title, const char* key) {
+  constexpr std::size_t kCallInText = 72;  // a list has as many sizes as tensors
+  return {{.title = title, .key = key, .most_in_text = kCallInText},
+          document.at("steps") == 1 ? counts("kernels") : figures("kernels"),
           figures("recorded ms", "recorded_ms"),
           figures("predicted ms", "ms"),
           figures("from", "low_ms"),
@@ -99,8 +100,8 @@ Page anchored_page(const Json& document, std::size_t top) {
   const Table parts = table_at(document, "/parts", "What the predicted time consists of",
                                {texts("part", "name"), figures("ms"), shares("share")});
   const Table classes = table_at(document, "/classes", "Device time by class of kernel, of a step",
-                                 figure_columns("class", "class"));
-  std::vector<Column> columns = figure_columns("operator", "operator");
+                                 figure_columns(document, "class", "class"));
+  std::vector<Column> columns = figure_columns(document, "operator", "operator");
   columns.push_back(
       {.title = "longest kernel when recorded", .key = "kernel", .most_in_text = kNameInText});
   const Table calls =

@@ -17,6 +17,10 @@ namespace understudy::et_schema {
 /// kernels. See docs/metrics.md.
 [[nodiscard]] std::string_view kernel_class(std::string_view kernel);
 
+/// Whether the kernel multiplies float32 as TF32, on tensor cores: cuBLAS's and cuDNN's
+/// "…_tf32f32_…", CUTLASS's "…_s1688gemm_…".
+[[nodiscard]] bool multiplies_tf32(std::string_view kernel);
+
 /// "matmul", "convolution", …; "compiled" are kernels of compiled graphs.
 [[nodiscard]] std::span<const std::string_view> op_classes();
 
