@@ -120,10 +120,21 @@ class Warnings {
     }
     for (const auto& [name, host] : hosts_) {
       if (host.others_worked()) {
-        add("iteration_ms", fmt::format("others used {:.1f} of the {:.0f} CPUs of {}",
-                                        *host.foreign_cpus(), host.cpus, named(name)));
+        add("iteration_ms",
+            fmt::format("others used {:.1f} of the {:.0f} CPUs of {}{}", *host.foreign_cpus(),
+                        host.cpus, named(name), fewer_threads(host)));
       }
     }
+  }
+
+  /// Threads of an operator wait for each other: one without a CPU holds up all.
+  [[nodiscard]] std::string fewer_threads(const Host& host) const {
+    const auto free = static_cast<int>(std::max(1.0, host.cpus - *host.foreign_cpus()));
+    const int each = std::max(1, free / std::max(1, host.ranks));
+    return each < report_.environment.threads
+               ? fmt::format(
+                     ": operators may take many times as long, --threads {} fits beside them", each)
+               : "";
   }
 
   void find_threads() {

@@ -109,6 +109,10 @@ TEST(MeasurementWarnings, OthersOnTheCpus) {
       (Warnings{{"iteration_ms",
                  "each of our threads was interrupted 400 times a second: others want our CPUs"},
                 {"iteration_ms", "others used 1.5 of the 8 CPUs of a"}}));
+  EXPECT_EQ(
+      merge({rank}, {}, threads(8)).warnings.back().text,
+      "others used 1.5 of the 8 CPUs of a: operators may take many times as long, --threads 6 "
+      "fits beside them");
 }
 
 TEST(MeasurementWarnings, OurOwnThreadsAreNoOthers) {
