@@ -327,7 +327,7 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
 
 bool decides(const std::vector<Row>& rows, const Row& row) {
   return row.kind != RowKind::kOperator ||
-         std::ranges::count(rows, RowKind::kOnDevice, &Row::kind) == 0;
+         std::ranges::find(rows, RowKind::kOnDevice, &Row::kind) == rows.end();
 }
 
 }  // namespace understudy::comparer

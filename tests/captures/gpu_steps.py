@@ -15,8 +15,10 @@ import triton.language as tl
 from torch import nn
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "capture"), str(ROOT / "fleet_samples" / "programs")]
+sys.path[:0] = [str(ROOT / folder) for folder in
+                ("capture", "fleet_samples/programs", "scripts/understudy_gpu/programs")]
 import understudy_capture  # noqa: E402
+from against_eager import described, shifted, tuned  # noqa: E402
 
 BUILDERS = {}
 
@@ -66,31 +68,10 @@ def resnet():
 
 
 @triton.jit
-def shifted(x_ptr, y_ptr, mask_ptr, n, one, scale, BLOCK: tl.constexpr, SHIFT: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
-    if mask_ptr is not None:
-        x *= tl.load(mask_ptr + i, mask=i < n, other=0.0)
-    tl.store(y_ptr + i, x * scale + one + SHIFT, mask=i < n)
-
-
-tuned = triton.autotune([triton.Config({"BLOCK": 128}, num_warps=2),
-                         triton.Config({"BLOCK": 256}, num_warps=4)], key=["n"])(shifted)
-
-
-@triton.jit
 def product(a_ptr, b_ptr, c_ptr, WIDTH: tl.constexpr):
     row, column = tl.arange(0, WIDTH)[:, None], tl.arange(0, WIDTH)[None, :]
     at = row * WIDTH + column
     tl.store(c_ptr + at, tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at)))
-
-
-@triton.jit
-def described(x_ptr, y_ptr, WIDTH: tl.constexpr):
-    """Makes its descriptors in memory that the launch hands out."""
-    x = tl.make_tensor_descriptor(x_ptr, [WIDTH, WIDTH], [WIDTH, 1], [16, WIDTH])
-    y = tl.make_tensor_descriptor(y_ptr, [WIDTH, WIDTH], [WIDTH, 1], [16, WIDTH])
-    y.store([tl.program_id(0) * 16, 0], x.load([tl.program_id(0) * 16, 0]) * 2)
 
 
 @builder
@@ -112,7 +93,7 @@ def handwritten():
         tuned[lambda given: (triton.cdiv(1000, given["BLOCK"]),)](y, z, None, 1000, 1, 1.5, SHIFT=0)
         shifted[(8,)](z, y, mask, 1000, 7, 0.5, BLOCK=128, SHIFT=0, num_ctas=2)
         product[(1,)](matrix, matrix, c, WIDTH=64, num_warps=8, launch_pdl=True)
-        described[(4,)](c, matrix, WIDTH=64, launch_cooperative_grid=True)
+        described[(4,)](c, matrix, SIDE=64, launch_cooperative_grid=True)
     return step
 
 

@@ -69,12 +69,12 @@ class DeviceLinker {
 
   void link_event(std::uint32_t source, DeviceEvents& result) {
     const KinetoEvent& event = profile_.events[source];
-    const KinetoEvent* launch = launches_.of(event);
     if (event.ts_ns == profile_.base_time_ns && event.dur_ns == 0) {
       lose(event, kNoTime);
       result.unlinked.push_back({source, source});
       return;
     }
+    const KinetoEvent* launch = launches_.of(event);
     if (launch == nullptr) {
       lose(event, event.correlation <= 0 ? kNoCorrelation : kNoLaunch);
       result.unlinked.push_back({source, source});

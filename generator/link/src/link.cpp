@@ -79,6 +79,9 @@ class Linker {
  private:
   [[nodiscard]] LaunchCost launches(const DeviceEvents& device) const {
     LaunchCost cost{{}, options_.observer_ns_per_launch};
+    if (cost.each_ns <= 0) {
+      return cost;
+    }
     for (const DeviceEvent& event : device.linked) {
       if (event.launch != host_.events[event.operator_].source) {
         cost.times_ns.push_back(host_.relative(profile_.events[event.launch].ts_ns));

@@ -53,23 +53,22 @@ enum class InNode : std::uint8_t {
   kSavedAndRead
 };
 
+std::optional<et_schema::Meaning> meaning_of(const Wanted& wanted) {
+  const et_schema::ArgumentFacts& facts = et_schema::operator_facts(wanted.op).arguments;
+  const auto* const fact =
+      std::ranges::find(facts, wanted.argument, &et_schema::ArgumentFact::name);
+  return fact == facts.end() ? std::nullopt : std::optional(fact->meaning);
+}
+
 /// Whether the argument's integers add up to something, as offsets and lengths do: what operators
 /// note beside their results for their backward pass does not.
-bool adds_up(std::string_view op, std::string_view argument) {
+bool adds_up(const Wanted& wanted) {
   using et_schema::Meaning;
   constexpr std::array<Meaning, 7> kAddUp = {
       Meaning::kMonotone,        Meaning::kOffsets,       Meaning::kEnds,      Meaning::kLengths,
       Meaning::kLengthsOfResult, Meaning::kSortedLengths, Meaning::kBatchSizes};
-  const et_schema::ArgumentFacts& facts = et_schema::operator_facts(op).arguments;
-  const auto* const fact = std::ranges::find(facts, argument, &et_schema::ArgumentFact::name);
-  return fact != facts.end() && std::ranges::find(kAddUp, fact->meaning) != kAddUp.end();
-}
-
-/// Whether the argument tells where tables begin in other memory than the offsets beside it do.
-bool is_of_tables(std::string_view op, std::string_view argument) {
-  const et_schema::ArgumentFacts& facts = et_schema::operator_facts(op).arguments;
-  const auto* const fact = std::ranges::find(facts, argument, &et_schema::ArgumentFact::name);
-  return fact != facts.end() && fact->meaning == et_schema::Meaning::kTableOffsets;
+  const std::optional<Meaning> meaning = meaning_of(wanted);
+  return meaning && std::ranges::find(kAddUp, *meaning) != kAddUp.end();
 }
 
 /// Whether a tensor of these strides can be it where the profile tells none: nothing is written to
@@ -97,6 +96,11 @@ bool is_parameter_name(std::string_view argument) {
   return std::ranges::find(kNames, argument) != kNames.end();
 }
 
+bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken, SeenIndex found) {
+  // It tells where tables begin, in other memory than the offsets beside it do.
+  return contains(taken, found) && meaning_of(wanted) == et_schema::Meaning::kTableOffsets;
+}
+
 /// Memory that resize_ gave to what an opened operator wrote: for its readers, nothing did.
 bool Identity::is_unwritten(const SeenTensor& tensor) const {
   return tensor.maker != kNoEvent && tensor.written_by.empty() &&
@@ -106,10 +110,6 @@ bool Identity::is_unwritten(const SeenTensor& tensor) const {
 /// Whether it may be one: older than the profile, or made in the backward pass.
 bool Identity::is_gradient(const SeenTensor& tensor) {
   return tensor.maker == kNoEvent || tensor.in_backward;
-}
-
-bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken, SeenIndex found) {
-  return contains(taken, found) && is_of_tables(wanted.op, wanted.argument);
 }
 
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
@@ -353,7 +353,7 @@ Identity::Choice Identity::find_in_step(const Wanted& wanted, Frames frames, Tak
 Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const {
   const bool is_parameter = is_parameter_name(wanted.argument);
   const bool is_kept = autograd_.reads_parameter(wanted.call->event, wanted.sizes);
-  const bool is_structure = adds_up(wanted.op, wanted.argument);
+  const bool is_structure = adds_up(wanted);
   Best<std::tuple<bool, int, std::int64_t, std::int64_t>> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
     const SeenTensor& tensor = tensors_[index];

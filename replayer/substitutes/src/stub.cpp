@@ -56,12 +56,13 @@ std::int64_t count_bytes(const at::Tensor& tensor) {
   return std::min(extent, tensor.numel()) * static_cast<std::int64_t>(tensor.itemsize());
 }
 
-/// That many bytes of the tensor's as a row. Making a tensor takes microseconds, as long as a small
-/// kernel: a CPU's bytes are moved without one.
-at::Tensor bytes_of(const at::Tensor& tensor, std::int64_t count) {
+/// A tensor's bytes as a row. Making a tensor takes microseconds, as long as a small kernel: a
+/// CPU's bytes are moved without one.
+at::Tensor bytes_of(const at::Tensor& tensor) {
   at::Tensor bytes = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(at::kByte));
   bytes.set_(tensor.storage(),
-             tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()), {count}, {1});
+             tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize()),
+             {count_bytes(tensor)}, {1});
   return bytes;
 }
 
@@ -184,13 +185,17 @@ class FreshResult {
     bytes.set_(made.storage(), made.storage_offset() * item, {count}, {1});
     const std::int64_t tiled = count / tile * tile;
     if (tiled > 0) {
-      const at::Tensor content = in_words(content_);
-      const at::Tensor to = in_words(bytes.narrow(0, 0, tiled));
-      const bool is_alike = content.numel() * (tiled / tile) == to.numel();
-      const std::int64_t row = is_alike ? content.numel() : tile;
-      (is_alike ? to : bytes.narrow(0, 0, tiled))
-          .view({-1, row})
-          .copy_((is_alike ? content : content_).expand({tiled / tile, row}));
+      const auto repeat = [times = tiled / tile](const at::Tensor& content, const at::Tensor& to) {
+        to.view({times, content.numel()}).copy_(content.expand({times, content.numel()}));
+      };
+      const at::Tensor whole = bytes.narrow(0, 0, tiled);
+      const at::Tensor content_words = in_words(content_);
+      const at::Tensor whole_words = in_words(whole);
+      if (content_words.numel() * (tiled / tile) == whole_words.numel()) {
+        repeat(content_words, whole_words);
+      } else {
+        repeat(content_, whole);
+      }
     }
     if (tiled < count) {
       bytes.narrow(0, tiled, count - tiled).copy_(content_.narrow(0, 0, count - tiled));
@@ -212,8 +217,7 @@ class FreshResult {
   }
 
   [[nodiscard]] at::Tensor bytes_of_content() const {
-    return content_.numel() == 0 ? at::empty({0}, at::kByte)
-                                 : bytes_of(content_, count_bytes(content_));
+    return content_.numel() == 0 ? at::empty({0}, at::kByte) : bytes_of(content_);
   }
 
   Slot layout_;
@@ -330,7 +334,7 @@ void read_bytes(const at::Tensor& tensor) {
     if (tensor.is_cpu()) {
       read_on_cpu(tensor);
     } else {
-      at::sum(in_words(bytes_of(tensor, count_bytes(tensor))));
+      at::sum(in_words(bytes_of(tensor)));
     }
   }
 }
@@ -342,7 +346,7 @@ void rewrite_bytes(const at::Tensor& tensor) {
     if (tensor.is_cpu()) {
       rewrite_on_cpu(tensor);
     } else {
-      in_words(bytes_of(tensor, count_bytes(tensor))).bitwise_or_(0);
+      in_words(bytes_of(tensor)).bitwise_or_(0);
     }
   }
 }
