@@ -45,10 +45,7 @@ class Walker {
   void walk() {
     mark_data();
     for (const Instruction& instruction : program_.instructions) {
-      if (instruction.kind != InstructionKind::kMarker &&
-          instruction.kind != InstructionKind::kWait) {
-        pass(instruction);
-      }
+      pass(instruction);
     }
   }
   [[nodiscard]] const std::vector<std::optional<Dims>>& dims() const { return dims_; }
@@ -121,17 +118,16 @@ class Walker {
       } else if (const auto* list = std::get_if<Argument::List>(&result.value)) {
         add_results(*list, out);
       } else {
-        out.push_back({.slot = 0,
-                       .is_there = false,
-                       .sizes = {},
-                       .strides = {},
-                       .dims = {},
-                       .holds_more = false});
+        out.emplace_back();
       }
     }
   }
 
   void pass(const Instruction& instruction) {
+    if (instruction.kind == InstructionKind::kMarker ||
+        instruction.kind == InstructionKind::kWait) {
+      return;
+    }
     BatchCall call{instruction, {}, {}, batch_};
     et_schema::for_each_slot(instruction.args,
                              [&](SlotId slot) { call.inputs.push_back(tensor(slot)); });
@@ -158,9 +154,7 @@ class Walker {
   /// Another library's operator does what was recorded below it.
   void pass_body(const Instruction& instruction) {
     for (const Instruction& below : instruction.body) {
-      if (below.kind != InstructionKind::kMarker && below.kind != InstructionKind::kWait) {
-        pass(below);
-      }
+      pass(below);
     }
     et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
       const bool is_made = dims_[slot].has_value() || program_.slots[slot].sizes.empty();

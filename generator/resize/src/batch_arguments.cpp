@@ -8,6 +8,7 @@
 #include "batch_rules.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
@@ -18,9 +19,11 @@ using Numbers = std::vector<std::int64_t>;
 /// An instruction whose arguments follow its tensors.
 class Call {
  public:
-  Call(const Program& recorded, const Program& scaled, Instruction& instruction)
+  Call(const Program& recorded, const Program& scaled, const std::optional<RankPart>& part,
+       Instruction& instruction)
       : recorded_(recorded.slots),
         scaled_(scaled.slots),
+        part_(part),
         instruction_(instruction),
         names_(et_schema::argument_names(recorded.schemas[*instruction.schema])),
         op_(et_schema::base_name(instruction.name)),
@@ -31,8 +34,14 @@ class Call {
     for (std::size_t i = 0; i < std::min(names_.size(), instruction_.args.size()); ++i) {
       if (auto* list = std::get_if<Argument::List>(&instruction_.args[i].value)) {
         scale_list(names_[i], *list);
+        if (part_ && names_[i].ends_with("split_sizes")) {
+          change_splits(*list);
+        }
       } else if (auto* number = std::get_if<std::int64_t>(&instruction_.args[i].value)) {
         scale_number(names_[i], *number);
+        if (part_) {
+          change_number(names_[i], *number);
+        }
       }
     }
   }
@@ -103,6 +112,57 @@ class Call {
     }
   }
 
+  /// Of all_gather_copy_in its arguments' elements; of split_with_sizes_copy the columns of what it
+  /// copies to.
+  void change_splits(Argument::List& list) {
+    const bool gathers = instruction_.name == kCopiesShardsIn;
+    const std::size_t first = gathers ? 0 : 1;
+    if (!gathers && op_ != "split_with_sizes_copy") {
+      return;
+    }
+    for (std::size_t i = 0; i < list.size() && first + i < inputs_.size(); ++i) {
+      const Slot& slot = scaled_[inputs_[first + i]];
+      list[i].value = gathers ? et_schema::element_count(slot) : slot.sizes.back();
+    }
+  }
+
+  /// What no batch changes: it follows from the rank's part.
+  void change_number(std::string_view name, std::int64_t& number) {
+    if (name == "num_chunks") {
+      number = part_->ranks;
+    } else if (name == "rank" && instruction_.name == kCopiesShardsIn) {
+      number = part_->position;
+    } else if (results_.empty()) {
+      return;
+    } else if (name == "all_gather_input_numel") {
+      number = et_schema::element_count(scaled_[results_.front()]);
+    } else if (name == "storage_offset" && number == recorded_[results_.front()].offset) {
+      number = scaled_[results_.front()].offset;
+    } else if ((op_ == "narrow" || op_ == "slice") && !inputs_.empty()) {
+      change_selection(name, number);
+    }
+  }
+
+  /// Along the dimension whose size or place is another one.
+  void change_selection(std::string_view name, std::int64_t& number) {
+    const Slot& was = recorded_[results_.front()];
+    const Slot& is = scaled_[results_.front()];
+    const Slot& in = scaled_[inputs_.front()];
+    std::size_t dim = 0;
+    while (dim + 1 < was.sizes.size() && was.sizes[dim] == is.sizes[dim]) {
+      ++dim;
+    }
+    const std::int64_t stride = in.strides.empty() ? 1 : std::max<std::int64_t>(in.strides[dim], 1);
+    const std::int64_t start = (is.offset - in.offset) / stride;
+    if (name == "start") {
+      number = start;
+    } else if (name == "length") {
+      number = is.sizes[dim];
+    } else if (name == "end" && number <= recorded_[inputs_.front()].sizes[dim]) {
+      number = start + is.sizes[dim];
+    }
+  }
+
   void follow_size(const std::vector<SlotId>& slots, std::size_t dim, std::int64_t& number) {
     if (!slots.empty() && dim < recorded_[slots.front()].sizes.size() &&
         recorded_[slots.front()].sizes[dim] == number) {
@@ -146,6 +206,7 @@ class Call {
 
   const std::vector<Slot>& recorded_;
   const std::vector<Slot>& scaled_;
+  const std::optional<RankPart>& part_;
   Instruction& instruction_;
   std::vector<std::string_view> names_;
   std::string_view op_;
@@ -155,9 +216,10 @@ class Call {
 
 }  // namespace
 
-void scale_arguments(const Program& recorded, const Program& scaled, Instruction& instruction) {
+void scale_arguments(const Program& recorded, const Program& scaled, Instruction& instruction,
+                     const std::optional<RankPart>& part) {
   if (instruction.schema) {
-    Call(recorded, scaled, instruction).scale();
+    Call(recorded, scaled, part, instruction).scale();
   }
 }
 

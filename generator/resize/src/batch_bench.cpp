@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "batch_rules.h"
+#include "et_schema/model/bodies.h"
 #include "generator/flow/model_names.h"
 #include "generator/resize/batch.h"
 
@@ -13,22 +14,9 @@ namespace {
 
 /// Whether a tensor of the call has another size.
 bool is_changed(const Program& recorded, const Program& scaled, const Instruction& instruction) {
-  bool changed = false;
-  for (const auto* side : {&instruction.args, &instruction.results}) {
-    et_schema::for_each_slot(*side, [&](et_schema::SlotId slot) {
-      changed = changed || recorded.slots[slot].sizes != scaled.slots[slot].sizes;
-    });
-  }
-  return changed;
-}
-
-void mark_used(const std::vector<Instruction>& instructions, std::vector<bool>& used) {
-  for (const Instruction& instruction : instructions) {
-    for (const auto* side : {&instruction.args, &instruction.results}) {
-      et_schema::for_each_slot(*side, [&used](et_schema::SlotId slot) { used[slot] = true; });
-    }
-    mark_used(instruction.body, used);
-  }
+  return std::ranges::any_of(et_schema::all_slots_of(instruction), [&](SlotId slot) {
+    return recorded.slots[slot].sizes != scaled.slots[slot].sizes;
+  });
 }
 
 /// Slots that no instruction names, in memory whose other slots have another size. A part that has
@@ -41,7 +29,11 @@ class UnusedSlots {
 
   void fit() {
     std::vector<bool> used(scaled_.slots.size());
-    mark_used(scaled_.instructions, used);
+    et_schema::for_each_instruction(scaled_.instructions, [&used](const Instruction& instruction) {
+      for (const SlotId slot : et_schema::all_slots_of(instruction)) {
+        used[slot] = true;
+      }
+    });
     std::vector<bool> has_changed(scaled_.storages.size());
     for (std::size_t slot = 0; slot < scaled_.slots.size(); ++slot) {
       const Slot& is = scaled_.slots[slot];

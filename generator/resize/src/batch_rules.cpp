@@ -13,6 +13,7 @@ namespace understudy::generator {
 namespace {
 
 using batch::all_of;
+using batch::each_result;
 using batch::elements;
 using batch::input;
 using batch::made;
@@ -52,11 +53,7 @@ Dims broadcast_to(const BatchCall& call, const BatchTensor& result) {
 }
 
 std::vector<Dims> broadcast(const BatchCall& call) {
-  std::vector<Dims> results;
-  for (const BatchTensor& out : call.outputs) {
-    results.push_back(broadcast_to(call, out));
-  }
-  return results;
+  return each_result(call, [&](const BatchTensor& out) { return broadcast_to(call, out); });
 }
 
 /// A sum or a mean over everything, or one loss for each sample.
@@ -161,14 +158,13 @@ std::vector<Dims> as_long(const BatchCall& call) {
       }
     }
   }
-  std::vector<Dims> results;
-  for (const BatchTensor& out : call.outputs) {
-    Dims& dims = results.emplace_back(none(out));
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      dims[d] = lengths.contains(out.sizes[d]);
+  return each_result(call, [&](const BatchTensor& out) {
+    Dims dims;
+    for (const std::int64_t size : out.sizes) {
+      dims.push_back(lengths.contains(size));
     }
-  }
-  return results;
+    return dims;
+  });
 }
 
 /// Sample by sample: the batch is in front of arguments and results.
@@ -185,13 +181,10 @@ std::vector<Dims> leading(const BatchCall& call) {
       rows = in.sizes[0];
     }
   }
-  std::vector<Dims> results;
-  for (const BatchTensor& out : call.outputs) {
-    results.push_back(made(out, rows));
-  }
-  return results;
+  return each_result(call, [&](const BatchTensor& out) { return made(out, rows); });
 }
 
+/// Each result as the input of that number; those behind them do not grow.
 std::vector<Dims> like(const BatchCall& call, const std::vector<int>& inputs) {
   std::vector<Dims> results;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
@@ -206,18 +199,6 @@ std::vector<Dims> like(const BatchCall& call, const std::vector<int>& inputs) {
   return results;
 }
 
-std::vector<Dims> like_first(const BatchCall& call) {
-  return like(call, {0});
-}
-std::vector<Dims> like_first_twice(const BatchCall& call) {
-  return like(call, {0, 0});
-}
-std::vector<Dims> like_second(const BatchCall& call) {
-  return like(call, {1});
-}
-std::vector<Dims> like_next_three(const BatchCall& call) {
-  return like(call, {1, 2, 3});
-}
 std::vector<Dims> no_batch(const BatchCall& call) {
   return like(call, {});
 }
@@ -255,12 +236,10 @@ std::vector<Dims> bags(const BatchCall& call) {
   if (offsets.dims.empty() || !offsets.dims[0]) {
     refuse("offsets that grow with their bags", text_of(offsets) + ", which do not");
   }
-  std::vector<Dims> results;
-  for (const BatchTensor& out : call.outputs) {
+  return each_result(call, [&](const BatchTensor& out) {
     const bool is_by_index = !out.sizes.empty() && out.sizes[0] == input(call, 1).sizes[0];
-    results.push_back(made(out, is_by_index ? out.sizes[0] : offsets.sizes[0]));
-  }
-  return results;
+    return made(out, is_by_index ? out.sizes[0] : offsets.sizes[0]);
+  });
 }
 
 /// Of a sparse tensor that holds more, by the batch: each element has a column of indices.
@@ -287,10 +266,16 @@ constexpr std::array<RuleRow, et_schema::kBatchRuleCount> kRules = {{
     {kBroadcast, broadcast},
     {kLoss, loss},
     {kByIndices, batch::index},
-    {kLikeFirst, like_first},
-    {kLikeFirstTwice, like_first_twice},
-    {kLikeSecond, like_second},
-    {kLikeNextThree, like_next_three},
+    {kLikeFirst, [](const BatchCall& call) { return like(call, {0}); }},
+    {kLikeFirstTwice,
+     [](const BatchCall& call) {
+       return like(call, {0, 0});
+     }},
+    {kLikeSecond, [](const BatchCall& call) { return like(call, {1}); }},
+    {kLikeNextThree,
+     [](const BatchCall& call) {
+       return like(call, {1, 2, 3});
+     }},
     {kSelectedRows, selected_rows},
     {kPartBackward, batch::part_backward},
     {kComplexOfPairs, batch::complex_of_pairs},

@@ -19,7 +19,7 @@ using Dims = std::vector<bool>;
 /// A tensor of a call as rules see it.
 struct BatchTensor {
   et_schema::SlotId slot = 0;
-  bool is_there = true;               ///< false: a result that is none
+  bool is_there = false;              ///< of a result that is none
   std::vector<std::int64_t> sizes;    ///< as recorded
   std::vector<std::int64_t> strides;  ///< likewise
   Dims dims;                          ///< of a result: false throughout
@@ -72,10 +72,21 @@ void fit_storages(const et_schema::Program& recorded, et_schema::Program& scaled
 /// Leaves out what was recorded of time, which is of the recorded sizes.
 void forget_times(et_schema::Program& program);
 
+/// FSDP's operator that puts a rank's parts side by side to where all ranks' are gathered.
+inline constexpr std::string_view kCopiesShardsIn = "fsdp::all_gather_copy_in";
+
+/// A rank's place among those that share parameters.
+struct RankPart {
+  std::int64_t ranks = 1;
+  std::int64_t position = 0;
+};
+
 /// Numbers among an instruction's arguments that name sizes or strides of its tensors: they follow
-/// from `recorded` to `scaled`, whose tensors have the new sizes already.
+/// from `recorded` to `scaled`, whose tensors have the new sizes already. `part`: also those that
+/// tell of a rank's part of parameters, as on that rank.
 void scale_arguments(const et_schema::Program& recorded, const et_schema::Program& scaled,
-                     et_schema::Instruction& instruction);
+                     et_schema::Instruction& instruction,
+                     const std::optional<RankPart>& part = std::nullopt);
 
 /// The rule of an external tensor's values where it counts elements, from a slot of the recorded
 /// size to that of the new one. Throws Error (bad input) where a count is not proportional.

@@ -7,6 +7,7 @@
 
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
+#include "program_sizes.h"
 
 namespace understudy::generator::batch {
 
@@ -41,16 +42,8 @@ const BatchTensor& input(const BatchCall& call, std::size_t at) {
 std::vector<std::int64_t> numbers_at(const BatchCall& call, std::size_t argument) {
   std::vector<std::int64_t> numbers;
   if (argument < call.instruction.args.size()) {
-    const auto& value = call.instruction.args[argument].value;
-    if (const auto* list = std::get_if<Argument::List>(&value)) {
-      for (const Argument& item : *list) {
-        if (const auto* number = std::get_if<std::int64_t>(&item.value)) {
-          numbers.push_back(*number);
-        }
-      }
-    } else if (const auto* number = std::get_if<std::int64_t>(&value)) {
-      numbers.push_back(*number);
-    }
+    for_each_integer(call.instruction.args[argument],
+                     [&](std::int64_t number) { numbers.push_back(number); });
   }
   return numbers;
 }
@@ -165,9 +158,7 @@ std::vector<Dims> transpose(const BatchCall& call) {
   }
   const std::size_t a = dimension_at(call, 1, dims.size(), 0);
   const std::size_t b = dimension_at(call, 2, dims.size(), 1);
-  const bool kept = dims[a];
-  dims[a] = dims[b];
-  dims[b] = kept;
+  Dims::swap(dims[a], dims[b]);
   return all_of(call, dims);
 }
 
@@ -190,11 +181,7 @@ std::vector<Dims> permute(const BatchCall& call) {
 }
 
 std::vector<Dims> factory(const BatchCall& call) {
-  std::vector<Dims> results;
-  for (const BatchTensor& out : call.outputs) {
-    results.push_back(made_of(call, out));
-  }
-  return results;
+  return each_result(call, [&](const BatchTensor& out) { return made_of(call, out); });
 }
 
 std::vector<Dims> expand(const BatchCall& call) {

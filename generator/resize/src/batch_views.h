@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,13 @@ namespace understudy::generator::batch {
 [[nodiscard]] std::int64_t elements(const BatchTensor& tensor);
 /// The same for each result.
 [[nodiscard]] std::vector<Dims> all_of(const BatchCall& call, const Dims& dims);
+/// dims_of(result) for each result.
+template <typename DimsOf>
+[[nodiscard]] std::vector<Dims> each_result(const BatchCall& call, const DimsOf& dims_of) {
+  std::vector<Dims> results;
+  std::ranges::transform(call.outputs, std::back_inserter(results), dims_of);
+  return results;
+}
 /// The tensor at a place among the arguments; refuses where there are fewer.
 [[nodiscard]] const BatchTensor& input(const BatchCall& call, std::size_t at);
 /// Numbers that an argument lists, or is.

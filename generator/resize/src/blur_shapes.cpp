@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/support/content_hash.h"
 #include "generator/flow/model_names.h"
 #include "program_sizes.h"
@@ -41,11 +42,9 @@ std::set<std::int64_t> sizes_in(const Bench& bench) {
   std::set<std::int64_t> sizes;
   for (const Program& program : bench.programs) {
     for (const Instruction& instruction : program.instructions) {
-      const auto add = [&](SlotId slot) {
+      for (const SlotId slot : et_schema::all_slots_of(instruction)) {
         sizes.insert(program.slots[slot].sizes.begin(), program.slots[slot].sizes.end());
-      };
-      et_schema::for_each_slot(instruction.args, add);
-      et_schema::for_each_slot(instruction.results, add);
+      }
     }
   }
   std::erase_if(sizes, [](std::int64_t size) { return size < kLeastBlurred; });

@@ -104,12 +104,8 @@ std::int64_t rows_of(const Program& program, const Instruction& call, std::size_
 }
 
 bool meets(const Program& program, const Instruction& instruction, StorageId storage) {
-  bool is_met = false;
-  for (const auto* side : {&instruction.args, &instruction.results}) {
-    et_schema::for_each_slot(
-        *side, [&](SlotId slot) { is_met = is_met || program.slots[slot].storage == storage; });
-  }
-  return is_met;
+  return std::ranges::any_of(et_schema::all_slots_of(instruction),
+                             [&](SlotId slot) { return program.slots[slot].storage == storage; });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
@@ -94,22 +95,15 @@ class ProgramSizes {
     }
   }
 
-  /// Integers among an argument's.
   void keep_argument(const Argument& argument, const std::string& why) {
-    if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
-      keep(*number, why);
-    } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
-      for (const Argument& item : *list) {
-        keep_argument(item, why);
-      }
-    }
+    for_each_integer(argument, [&](std::int64_t number) { keep(number, why); });
   }
 
   template <typename Visit>
   void each_slot(const Instruction& instruction, Visit visit) const {
-    const auto look = [&](SlotId slot) { visit(program_.slots[slot]); };
-    et_schema::for_each_slot(instruction.args, look);
-    et_schema::for_each_slot(instruction.results, look);
+    for (const SlotId slot : et_schema::all_slots_of(instruction)) {
+      visit(program_.slots[slot]);
+    }
   }
 
   /// Sizes whose product others are cannot change alone. Those that a reshape takes over do.
@@ -138,9 +132,9 @@ class ProgramSizes {
   void find_parts() {
     std::vector<bool> is_used(program_.slots.size());
     for (const Instruction& instruction : program_.instructions) {
-      const auto use = [&](SlotId slot) { is_used[slot] = true; };
-      et_schema::for_each_slot(instruction.args, use);
-      et_schema::for_each_slot(instruction.results, use);
+      for (const SlotId slot : et_schema::all_slots_of(instruction)) {
+        is_used[slot] = true;
+      }
     }
     std::vector<bool> has_part(program_.storages.size());
     for (SlotId slot = 0; slot < is_used.size(); ++slot) {
@@ -269,21 +263,11 @@ class ProgramSizes {
   /// A result's size that no argument has is computed.
   void keep_new_sizes(const Instruction& instruction) {
     std::set<std::int64_t> known;
-    const auto learn = [&](SlotId slot) {
+    et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
       known.insert(program_.slots[slot].sizes.begin(), program_.slots[slot].sizes.end());
-    };
-    et_schema::for_each_slot(instruction.args, learn);
-    const auto learn_numbers = [&](const auto& self, const Argument& argument) -> void {
-      if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
-        known.insert(*number);
-      } else if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
-        for (const Argument& item : *list) {
-          self(self, item);
-        }
-      }
-    };
+    });
     for (const Argument& argument : instruction.args) {
-      learn_numbers(learn_numbers, argument);
+      for_each_integer(argument, [&](std::int64_t number) { known.insert(number); });
     }
     const bool is_data = size_rule(instruction.name) == SizeRule::kIndexed;
     const std::string why =
@@ -348,14 +332,11 @@ bool fits(const Program& program, const std::vector<Instruction>& instructions,
   ProgramSizes asked(program, kept, rows);
   for (const Instruction& instruction : instructions) {
     asked.look_at(instruction);
-    bool all_whole = true;
-    const auto look = [&](SlotId slot) {
-      const Slot& layout = program.slots[slot];
-      all_whole = all_whole && (!changes(layout, sizes) || is_whole(program, layout));
+    const auto is_fit = [&](SlotId slot) {
+      return !changes(program.slots[slot], sizes) || is_whole(program, program.slots[slot]);
     };
-    et_schema::for_each_slot(instruction.args, look);
-    et_schema::for_each_slot(instruction.results, look);
-    if (!all_whole || !fits(program, instruction.body, sizes)) {
+    if (!std::ranges::all_of(et_schema::all_slots_of(instruction), is_fit) ||
+        !fits(program, instruction.body, sizes)) {
       return false;
     }
   }

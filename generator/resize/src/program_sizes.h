@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -20,6 +21,18 @@ using SizeMap = std::map<std::int64_t, std::int64_t>;
 [[nodiscard]] inline std::int64_t elements_of(const et_schema::Slot& slot,
                                               const SizeMap& sizes = {}) {
   return elements_of(slot.sizes, sizes);
+}
+
+/// Calls visit(number) for each integer that an argument is or lists.
+template <typename Value, typename Visit>
+void for_each_integer(Value& argument, const Visit& visit) {
+  if (auto* number = std::get_if<std::int64_t>(&argument.value)) {
+    visit(*number);
+  } else if (auto* list = std::get_if<et_schema::Argument::List>(&argument.value)) {
+    for (auto& item : *list) {
+      for_each_integer(item, visit);
+    }
+  }
 }
 
 /// The dimensions from the innermost outwards if the slot's elements lie without holes and none

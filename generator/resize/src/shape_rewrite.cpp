@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
@@ -40,16 +41,6 @@ void rewrite(Slot& slot, const SizeMap& sizes) {
       slot.strides[dim] = is_free ? mapped(slot.strides[dim], sizes) : stride;
       old_stride *= old_sizes[dim];
       stride *= slot.sizes[dim];
-    }
-  }
-}
-
-void rewrite(Argument& argument, const SizeMap& sizes) {
-  if (auto* number = std::get_if<std::int64_t>(&argument.value)) {
-    *number = mapped(*number, sizes);
-  } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
-    for (Argument& item : *list) {
-      rewrite(item, sizes);
     }
   }
 }
@@ -180,7 +171,8 @@ class Rewriter {
       auto* index = std::get_if<std::int64_t>(&instruction.args[i].value);
       auto* real = std::get_if<double>(&instruction.args[i].value);
       if (et_schema::is_size_argument(arguments[i].name)) {
-        rewrite(instruction.args[i], sizes_);
+        for_each_integer(instruction.args[i],
+                         [this](std::int64_t& number) { number = mapped(number, sizes_); });
       } else if (index != nullptr &&
                  (arguments[i].name == "padding_idx" || arguments[i].name == "ignore_index")) {
         *index = index_in(*index);
@@ -321,12 +313,10 @@ Work work_of(const et_schema::Bench& bench) {
   for (const Program& program : bench.programs) {
     for (const Instruction& instruction : program.instructions) {
       work.flops += flops_of(program, instruction);
-      const auto add = [&](SlotId slot) {
+      for (const SlotId slot : et_schema::all_slots_of(instruction)) {
         const Slot& layout = program.slots[slot];
         work.bytes += static_cast<double>(elements_of(layout) * et_schema::item_size(layout.dtype));
-      };
-      et_schema::for_each_slot(instruction.args, add);
-      et_schema::for_each_slot(instruction.results, add);
+      }
     }
   }
   return work;

@@ -11,7 +11,6 @@
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
 #include "mesh.h"
-#include "part_arguments.h"
 
 namespace understudy::generator {
 namespace {
@@ -136,10 +135,7 @@ std::uint64_t Shards::change(std::vector<Instruction>& instructions, const Progr
     if (!roles_.concern(instruction)) {
       continue;
     }
-    if (instruction.schema) {
-      scale_arguments(program_, scaled, instruction);
-      change_part_arguments(program_, scaled, to_, position, instruction);
-    }
+    scale_arguments(program_, scaled, instruction, RankPart{to_, position});
     // Of FSDP's operators what is recorded below is what a target runs.
     if (from_ == to_ || instruction.name.starts_with("fsdp::")) {
       dropped_bodies += change(instruction.body, scaled, position);

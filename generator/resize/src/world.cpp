@@ -10,12 +10,12 @@
 
 #include "batch_rules.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/error.h"
 #include "exchanges.h"
 #include "generator/flow/model_names.h"
 #include "shards.h"
 #include "world_plan.h"
-#include "world_rules.h"
 
 namespace understudy::generator {
 namespace {
@@ -43,6 +43,97 @@ bool has_tensor_per_rank(const Instruction& call) {
          (is_exchange(call) && (et_schema::slots_in({call.args[0]}).size() != 1 ||
                                 et_schema::slots_in({call.args[1]}).size() != 1));
 }
+
+std::int64_t bytes_of(const Program& program, const Instruction& call, std::size_t argument) {
+  std::int64_t bytes = 0;
+  if (argument < call.args.size()) {
+    et_schema::for_each_slot({call.args[argument]}, [&](SlotId slot) {
+      bytes += element_count(program.slots[slot]) * et_schema::item_size(program.slots[slot].dtype);
+    });
+  }
+  return bytes;
+}
+
+std::vector<const Instruction*> calls_of(const Program& program) {
+  std::vector<const Instruction*> calls;
+  each_communication(program.instructions, [&](const Instruction& call) {
+    if (sizes_of(call) != CommSizes::kNoCommunication) {
+      calls.push_back(&call);
+    }
+  });
+  return calls;
+}
+
+std::string rule_text(const WorldPlan& plan, GroupId id, const et_schema::ScaledGroup& group) {
+  if (!plan.grows(id)) {
+    return group.sent_bytes_before == group.sent_bytes_after
+               ? "keeps its ranks, and its calls their sizes"
+               : "keeps its ranks; parts of sharded parameters are smaller or larger";
+  }
+  switch (plan.kinds()[id]->kind) {
+    case GroupKind::kSharded:
+      return "what is gathered and scattered keeps its size, a rank's part is a smaller or larger "
+             "one; sums keep their size";
+    case GroupKind::kExpert:
+      return "each rank sends as many rows as it did, to all ranks; sums keep their size";
+    case GroupKind::kData:
+    case GroupKind::kTensor:
+    case GroupKind::kPipeline:
+      break;
+  }
+  return "sums and broadcasts keep their size";
+}
+
+/// What the user is told of each recorded group: its rule, and the bytes of the first rank that has
+/// it.
+class WorldRules {
+ public:
+  /// `plan` must outlive it.
+  explicit WorldRules(const WorldPlan& plan) : plan_(plan), groups_(plan.bench().groups.size()) {}
+
+  /// A recorded program, and what became of it.
+  void note(const Program& recorded, const Program& program) {
+    const std::vector<const Instruction*> before = calls_of(recorded);
+    const std::vector<const Instruction*> after = calls_of(program);
+    std::set<GroupId> now;
+    for (std::size_t i = 0; i < before.size() && i < after.size(); ++i) {
+      const GroupId id = before[i]->comm->group;
+      et_schema::ScaledGroup& group = groups_[id];
+      if (group.calls > 0 && !now.contains(id)) {
+        continue;
+      }
+      now.insert(id);
+      ++group.calls;
+      group.sent_bytes_before += bytes_of(recorded, *before[i], 0);
+      group.sent_bytes_after += bytes_of(program, *after[i], 0);
+      group.received_bytes_before += bytes_of(recorded, *before[i], 1);
+      group.received_bytes_after += bytes_of(program, *after[i], 1);
+    }
+  }
+
+  [[nodiscard]] std::vector<et_schema::ScaledGroup> groups() const {
+    std::vector<et_schema::ScaledGroup> all;
+    for (GroupId id = 0; id < groups_.size(); ++id) {
+      if (groups_[id].calls == 0) {
+        continue;
+      }
+      const DecidedKind& decided = *plan_.kinds()[id];
+      et_schema::ScaledGroup& group = all.emplace_back(groups_[id]);
+      group.name = plan_.bench().groups[id].name;
+      group.description = plan_.bench().groups[id].description;
+      group.kind = std::string(to_string(decided.kind));
+      group.why = decided.why;
+      group.rule = rule_text(plan_, id, group);
+      group.ranks_before = static_cast<std::int64_t>(plan_.before().ranks_of(id).size());
+      group.ranks_after = plan_.count_after(id);
+    }
+    return all;
+  }
+
+ private:
+  const WorldPlan& plan_;
+  std::vector<et_schema::ScaledGroup> groups_;  ///< by recorded group
+};
 
 /// The new job, rank by rank.
 class Scaling {

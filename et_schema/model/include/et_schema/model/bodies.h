@@ -1,8 +1,17 @@
 #pragma once
 
+#include <vector>
+
 #include "et_schema/model/program.h"
 
 namespace understudy::et_schema {
+
+/// The slots of an instruction's arguments, then those of its results.
+[[nodiscard]] inline std::vector<SlotId> all_slots_of(const Instruction& instruction) {
+  std::vector<SlotId> slots = slots_in(instruction.args);
+  for_each_slot(instruction.results, [&slots](SlotId slot) { slots.push_back(slot); });
+  return slots;
+}
 
 /// Each instruction, and those in the bodies behind theirs.
 template <typename Instructions, typename Visitor>
