@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
-#include "observed_blocks.h"
 
 namespace understudy::generator {
 namespace {
@@ -18,6 +19,108 @@ namespace {
 constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 constexpr std::string_view kStep = "Optimizer.step#";
 constexpr std::string_view kClear = "Optimizer.zero_grad#";
+
+/// What a profile shows of the block that holds a storage.
+struct StorageBlock {
+  bool is_known = false;    ///< whether it was found
+  bool is_freed = false;    ///< within the step
+  std::uint32_t until = 0;  ///< the first instruction that began after its free; the number of
+                            ///< instructions if none did
+};
+
+/// Allocators round sizes up: this many bytes of a block that holds a storage may be padding.
+constexpr std::int64_t kMostPadding = 1024;
+
+class BlockMatching {
+ public:
+  BlockMatching(const Trace& trace, const ObservedMemory& observed, const Program& program)
+      : trace_(trace),
+        observed_(observed),
+        program_(program),
+        found_(program.storages.size()),
+        seen_(program.storages.size()),
+        taken_(observed.blocks.size()) {}
+
+  std::vector<StorageBlock> match() {
+    find_begins();
+    for (const Instruction& instruction : program_.instructions) {
+      const auto span = span_of(instruction);
+      for_each_slot(instruction.args, [&](SlotId slot) {
+        seen_[program_.slots[slot].storage] = true;  // the instruction does not make it
+      });
+      for_each_slot(instruction.results, [&](SlotId slot) {
+        const StorageId storage = program_.slots[slot].storage;
+        if (!seen_[storage] && span && !program_.storages[storage].external) {
+          found_[storage] = find_block(*span, program_.storages[storage].bytes);
+        }
+        seen_[storage] = true;
+      });
+    }
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<ObservedSpan> span_of(const Instruction& instruction) const {
+    const NodeIndex node = trace_.find(instruction.node_id);
+    return node == kNoNode ? std::nullopt : observed_.nodes[node];
+  }
+
+  /// Sets when instructions begin, in order; one that no profile shows begins with the one before
+  /// it.
+  void find_begins() {
+    std::int64_t last = 0;
+    for (const Instruction& instruction : program_.instructions) {
+      const auto span = span_of(instruction);
+      last = span ? std::max(last, span->begin_ns) : last;
+      begins_.push_back(last);
+    }
+  }
+
+  StorageBlock find_block(const ObservedSpan& span, std::int64_t bytes) {
+    const auto first =
+        std::ranges::lower_bound(observed_.blocks, span.begin_ns, {}, &ObservedBlock::allocated_ns);
+    auto best = observed_.blocks.end();
+    for (auto block = first; block != observed_.blocks.end() && block->allocated_ns <= span.end_ns;
+         ++block) {
+      const bool fits = block->bytes >= bytes && block->bytes <= bytes + kMostPadding;
+      const bool outlives = !block->freed_ns || *block->freed_ns > span.end_ns;
+      if (fits && outlives && !taken_[place(block)] &&
+          (best == observed_.blocks.end() || block->bytes < best->bytes)) {
+        best = block;
+      }
+    }
+    if (best == observed_.blocks.end()) {
+      return {};
+    }
+    taken_[place(best)] = true;
+    const std::int64_t end_ns = best->freed_ns.value_or(INT64_MAX);
+    const auto behind = std::ranges::upper_bound(begins_, end_ns);
+    return {true, best->freed_ns.has_value(), static_cast<std::uint32_t>(behind - begins_.begin())};
+  }
+
+  [[nodiscard]] std::size_t place(std::vector<ObservedBlock>::const_iterator block) const {
+    return static_cast<std::size_t>(block - observed_.blocks.begin());
+  }
+
+  const Trace& trace_;
+  const ObservedMemory& observed_;
+  const Program& program_;
+  std::vector<StorageBlock> found_;
+  std::vector<bool> seen_;   ///< by storage
+  std::vector<bool> taken_;  ///< by block
+  std::vector<std::int64_t> begins_;
+};
+
+/// By storage: the block that the instruction making it allocated. It is found by size and time:
+/// the smallest block that holds the storage, was allocated while the instruction ran and was not
+/// freed before it ended; the first of equals.
+std::vector<StorageBlock> blocks_of_storages(const Trace& trace, const ObservedMemory& observed,
+                                             const Program& program) {
+  if (observed.blocks.empty()) {
+    return std::vector<StorageBlock>(program.storages.size());
+  }
+  return BlockMatching(trace, observed, program).match();
+}
 
 /// The optimizer's class in a label: "SGD" in "Optimizer.step#SGD.step".
 std::string_view class_of(std::string_view label) {
@@ -158,9 +261,9 @@ void hold_storages(const Trace& trace, const ObservedMemory& observed, Program& 
   const std::vector<StorageBlock> blocks = blocks_of_storages(trace, observed, program);
   std::vector<std::uint32_t> behind_last(program.storages.size());
   for (std::uint32_t at = 0; at < program.instructions.size(); ++at) {
-    const auto note = [&](SlotId slot) { behind_last[program.slots[slot].storage] = at + 1; };
-    et_schema::for_each_slot(program.instructions[at].args, note);
-    et_schema::for_each_slot(program.instructions[at].results, note);
+    for (const SlotId slot : et_schema::all_slots_of(program.instructions[at])) {
+      behind_last[program.slots[slot].storage] = at + 1;
+    }
   }
   for (StorageId id = 0; id < blocks.size(); ++id) {
     et_schema::Storage& storage = program.storages[id];

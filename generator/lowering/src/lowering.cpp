@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/open_comms.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
@@ -14,7 +16,6 @@
 #include "generator/lowering/arguments.h"
 #include "generator/lowering/slots.h"
 #include "graph_memory.h"
-#include "issued_comms.h"
 
 namespace understudy::generator {
 namespace {
@@ -45,6 +46,43 @@ bool makes_nothing(std::string_view name) {
          name.find("::new_empty") != std::string_view::npos ||
          name.find("::resolve_") != std::string_view::npos;
 }
+
+/// The communications issued so far in a program. Counts waits that join none of them.
+class IssuedComms {
+ public:
+  /// Adds a communication or a wait; counts into the program's losses.
+  void add(const Instruction& instruction, Program& program) {
+    const et_schema::CommInfo& call = *instruction.comm;
+    if (call.kind == CommKind::kWait) {
+      program.losses.add(Loss::kUnmatchedWaits, is_issued(instruction, program) ? 0 : 1);
+      return;
+    }
+    if (call.seq) {
+      by_seq_.emplace(*call.seq, call);
+    }
+    et_schema::for_each_slot(instruction.args,
+                             [&](SlotId slot) { touched_.insert(program.slots[slot].storage); });
+  }
+
+ private:
+  /// Whether the communication that a wait joins was issued in this program.
+  [[nodiscard]] bool is_issued(const Instruction& wait, const Program& program) const {
+    bool issued = false;
+    et_schema::for_each_slot(wait.args, [&](SlotId slot) {
+      issued = issued || touched_.contains(program.slots[slot].storage);
+    });
+    if (wait.comm->seq) {
+      const auto [begin, end] = by_seq_.equal_range(*wait.comm->seq);
+      issued = issued || std::any_of(begin, end, [&](const auto& entry) {
+                 return et_schema::can_be_wait_of(*wait.comm, entry.second);
+               });
+    }
+    return issued;
+  }
+
+  std::unordered_multimap<std::int64_t, et_schema::CommInfo> by_seq_;
+  std::unordered_set<StorageId> touched_;  ///< storages that a communication has used
+};
 
 class Lowering {
  public:
@@ -115,9 +153,15 @@ class Lowering {
       }
     }
     LifetimeCursor reads(flow_.reads[index]);
+    const auto read = [&](const Tensor& tensor) -> std::optional<SlotId> {
+      const LifetimeId lifetime = reads.take();
+      if (is_kernel && is_allocated_for(flow_, index, lifetime)) {
+        return std::nullopt;  // memory that was allocated for a kernel is undefined there
+      }
+      return read_tensor(tensor, lifetime, into);
+    };
     for (const Value& value : node.inputs) {
-      instruction.args.push_back(is_kernel ? read_of_kernel(index, value, reads, into)
-                                           : read_value(value, reads, into));
+      instruction.args.push_back(argument_of(value, read));
     }
     if (is_kernel) {
       drop_stream(instruction);
@@ -126,8 +170,13 @@ class Lowering {
       instruction.body = lower_body(node);
     }
     LifetimeCursor writes(flow_.writes[index]);
+    const auto define = [&](const Tensor& tensor) -> std::optional<SlotId> {
+      const LifetimeId lifetime = writes.take();
+      last_seen_[tensor.storage_id] = lifetime;
+      return slots_.define(lifetime, tensor, index);
+    };
     for (const Value& value : node.outputs) {
-      instruction.results.push_back(define_value(value, writes, index));
+      instruction.results.push_back(argument_of(value, define));
     }
     for (const Allocated& memory : allocated) {
       if (is_kernel) {
@@ -150,16 +199,27 @@ class Lowering {
     }
   }
 
-  /// An argument of a kernel; memory that was allocated for the kernel is undefined there.
-  Argument read_of_kernel(NodeIndex kernel, const Value& value, LifetimeCursor& reads,
-                          std::vector<Instruction>& into) {
-    if (!value.is(ValueKind::kTensor) || !value.tensor().defined()) {
-      return read_value(value, reads, into);
+  static Argument reference_to(std::optional<SlotId> slot) {
+    return slot ? Argument{Argument::SlotRef{*slot}} : Argument{Argument::Undefined{}};
+  }
+
+  /// A recorded value as an argument. `slot_of(tensor)`: the slot of a defined tensor in it.
+  template <typename SlotOf>
+  static Argument argument_of(const Value& value, const SlotOf& slot_of) {
+    switch (value.kind()) {
+      case ValueKind::kTensor:
+        return reference_to(value.tensor().defined() ? slot_of(value.tensor()) : std::nullopt);
+      case ValueKind::kList:
+      case ValueKind::kTuple: {
+        Argument::List list;
+        for (const Value& item : value.items()) {
+          list.push_back(argument_of(item, slot_of));
+        }
+        return {std::move(list)};
+      }
+      default:
+        return plain_argument(value);
     }
-    const LifetimeId lifetime = reads.take();
-    return is_allocated_for(flow_, kernel, lifetime)
-               ? Argument{Argument::Undefined{}}
-               : Argument{Argument::SlotRef{read_tensor(value.tensor(), lifetime, into)}};
   }
 
   /// Adds the allocation of what an operator fills; the graph allocated it without the dispatcher.
@@ -266,9 +326,9 @@ class Lowering {
                               std::vector<Instruction>& into) {
     Argument::List list;
     for (const Tensor* tensor : tensors) {
-      list.push_back(tensor->defined()
-                         ? Argument{Argument::SlotRef{read_tensor(*tensor, reads.take(), into)}}
-                         : Argument{Argument::Undefined{}});
+      list.push_back(reference_to(tensor->defined()
+                                      ? std::optional(read_tensor(*tensor, reads.take(), into))
+                                      : std::nullopt));
     }
     return list;
   }
@@ -302,9 +362,8 @@ class Lowering {
     Argument::List list;
     for (const Tensor* tensor : tensors) {
       const auto lifetime = last_seen_.find(tensor->storage_id);
-      const auto slot =
-          lifetime == last_seen_.end() ? std::nullopt : slots_.find(lifetime->second, *tensor);
-      list.push_back(slot ? Argument{Argument::SlotRef{*slot}} : Argument{Argument::Undefined{}});
+      list.push_back(reference_to(
+          lifetime == last_seen_.end() ? std::nullopt : slots_.find(lifetime->second, *tensor)));
     }
     return list;
   }
@@ -320,26 +379,6 @@ class Lowering {
           return instruction.node_id == id && instruction.kind == InstructionKind::kOp;
         });
     return found == program_.instructions.end() ? nullptr : &*found;
-  }
-
-  Argument read_value(const Value& value, LifetimeCursor& reads, std::vector<Instruction>& into) {
-    switch (value.kind()) {
-      case ValueKind::kTensor:
-        if (!value.tensor().defined()) {
-          return {Argument::Undefined{}};
-        }
-        return {Argument::SlotRef{read_tensor(value.tensor(), reads.take(), into)}};
-      case ValueKind::kList:
-      case ValueKind::kTuple: {
-        Argument::List list;
-        for (const Value& item : value.items()) {
-          list.push_back(read_value(item, reads, into));
-        }
-        return {std::move(list)};
-      }
-      default:
-        return plain_argument(value);
-    }
   }
 
   SlotId read_tensor(const Tensor& tensor, LifetimeId lifetime, std::vector<Instruction>& into) {
@@ -374,29 +413,6 @@ class Lowering {
     into.push_back(std::move(alias));
     aliases_ += &into == &program_.instructions ? 1 : 0;
     return slot;
-  }
-
-  Argument define_value(const Value& value, LifetimeCursor& writes, NodeIndex producer) {
-    switch (value.kind()) {
-      case ValueKind::kTensor: {
-        if (!value.tensor().defined()) {
-          return {Argument::Undefined{}};
-        }
-        const LifetimeId lifetime = writes.take();
-        last_seen_[value.tensor().storage_id] = lifetime;
-        return {Argument::SlotRef{slots_.define(lifetime, value.tensor(), producer)}};
-      }
-      case ValueKind::kList:
-      case ValueKind::kTuple: {
-        Argument::List list;
-        for (const Value& item : value.items()) {
-          list.push_back(define_value(item, writes, producer));
-        }
-        return {std::move(list)};
-      }
-      default:
-        return plain_argument(value);
-    }
   }
 
   et_schema::SchemaId schema_id(std::string_view schema) {

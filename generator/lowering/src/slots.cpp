@@ -37,10 +37,6 @@ std::vector<std::int64_t> as_integers(const Value& list) {
   return integers;
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether the strides are recorded or told by the file's writer.
 bool knows_strides(const Tensor& tensor) {
   return tensor.has_strides ||

@@ -203,18 +203,14 @@ class TimingSetter {
     const std::vector<bool> is_own = have_instructions();
     std::vector<bool> is_held_on_device = is_own;
     std::vector<bool> is_held_on_host = is_own;
-    std::vector<bool> is_filtered(trace_.nodes.size());
-    for (const NodeIndex node : selected_.filtered) {
-      is_filtered[node] = true;
-    }
+    const std::vector<bool> is_filtered = at_or_below(selected_.filtered);
+    const std::vector<bool> is_unknown = at_or_below(unknown_);
     OutsideRows rows;
-    const std::vector<bool> is_unknown = find_unknown_communication();
     for (NodeIndex node = 1; node < trace_.nodes.size(); ++node) {
       const NodeIndex above = trace_.nodes[node].parent;
       const bool is_part = is_own[above] && is_graph_call(trace_.nodes[above].name);
       is_held_on_device[node] = is_held_on_device[node] || is_held_on_device[above];
       is_held_on_host[node] = is_held_on_host[node] || (is_held_on_host[above] && !is_part);
-      is_filtered[node] = is_filtered[node] || is_filtered[above];
       const std::optional<NodeTimes>& times = link_.nodes[node];
       if (!times || (times->communicates && !is_unknown[node])) {
         continue;
@@ -285,16 +281,16 @@ class TimingSetter {
     }
   }
 
-  /// By node: in a call of communication that is not known here.
-  [[nodiscard]] std::vector<bool> find_unknown_communication() const {
-    std::vector<bool> is_unknown(trace_.nodes.size());
-    for (const NodeIndex node : unknown_) {
-      is_unknown[node] = true;
+  /// By node: whether it is one of them, or below one.
+  [[nodiscard]] std::vector<bool> at_or_below(const std::vector<NodeIndex>& nodes) const {
+    std::vector<bool> is_marked(trace_.nodes.size());
+    for (const NodeIndex node : nodes) {
+      is_marked[node] = true;
     }
     for (NodeIndex node = 1; node < trace_.nodes.size(); ++node) {
-      is_unknown[node] = is_unknown[node] || is_unknown[trace_.nodes[node].parent];
+      is_marked[node] = is_marked[node] || is_marked[trace_.nodes[node].parent];
     }
-    return is_unknown;
+    return is_marked;
   }
 
   [[nodiscard]] Outside why_outside(NodeIndex node) const {
@@ -344,7 +340,7 @@ class TimingSetter {
   const Link& link_;
   const Flow& flow_;
   const Selected& selected_;
-  const std::vector<NodeIndex>& unknown_;  ///< calls of communication
+  const std::vector<NodeIndex>& unknown_;  ///< calls of communication that are not known here
   Program& program_;
 };
 

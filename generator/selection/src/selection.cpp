@@ -9,9 +9,9 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/regular_expression.h"
+#include "generator/flow/autograd.h"
 #include "generator/flow/below.h"
 #include "generator/flow/model_names.h"
-#include "subgraph.h"
 
 namespace understudy::generator {
 namespace {
@@ -237,6 +237,66 @@ std::optional<std::regex> compile(const std::optional<std::string>& pattern, con
                                   .got = *pattern,
                                   .hint = error.what()});
   }
+}
+
+void mark_named(const Trace& trace, const std::string& text, std::vector<bool>& inside) {
+  bool found = false;
+  for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
+    const NodeIndex parent = trace.nodes[node].parent;
+    const bool named = trace.nodes[node].name.find(text) != std::string_view::npos;
+    found = found || named;
+    inside[node] = inside[node] || named || (parent != kNoNode && inside[parent]);
+  }
+  if (!found) {
+    throw et_schema::usage_error("no node has such a name",
+                                 {.file = trace.file,
+                                  .rank = trace.rank,
+                                  .field = "--subgraph",
+                                  .expected = "a part of a node's name",
+                                  .got = text,
+                                  .hint = "inspect --tree TRACE shows the names"});
+  }
+}
+
+void mark_tree(const Trace& trace, NodeIndex root, std::vector<bool>& inside) {
+  inside[root] = true;
+  walk_below(trace, root, [&inside](NodeIndex node) {
+    inside[node] = true;
+    return Walk::kInto;
+  });
+}
+
+/// Takes labels whose `cause` is inside. A backward pass can have its own backward pass
+/// (create_graph), so this repeats until nothing is new.
+void mark_caused(const Trace& trace, const std::vector<NodeIndex>& causes,
+                 std::vector<bool>& inside) {
+  bool is_new = true;
+  while (is_new) {
+    is_new = false;
+    for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
+      if (causes[node] != kNoNode && inside[causes[node]] && !inside[node]) {
+        mark_tree(trace, evaluation_of(trace, node), inside);
+        is_new = true;
+      }
+    }
+  }
+}
+
+/// For each node, whether it is, or runs below, a node whose name holds one of `texts`. With
+/// `with_backward` also what autograd ran for these: the labels of the backward pass that belong to
+/// them by sequence number, and those that add their gradients to parameters. Throws Error (usage)
+/// for a text that no node's name holds.
+std::vector<bool> find_subgraph(const Trace& trace, const std::vector<std::string>& texts,
+                                bool with_backward) {
+  std::vector<bool> inside(trace.nodes.size());
+  for (const std::string& text : texts) {
+    mark_named(trace, text, inside);
+  }
+  if (with_backward && !texts.empty()) {
+    mark_caused(trace, find_forwards(trace), inside);
+    mark_caused(trace, find_gradient_producers(trace), inside);
+  }
+  return inside;
 }
 
 }  // namespace

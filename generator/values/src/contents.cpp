@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/schema_text.h"
@@ -37,14 +38,12 @@ class Uses {
   explicit Uses(const Program& program)
       : program_(program), by_storage_(program.storages.size()), selected_(find_selected(program)) {
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-      const auto note = [&](SlotId slot) {
+      for (const SlotId slot : et_schema::all_slots_of(program.instructions[i])) {
         std::vector<std::size_t>& uses = by_storage_[program.slots[slot].storage];
         if (uses.empty() || uses.back() != i) {
           uses.push_back(i);
         }
-      };
-      et_schema::for_each_slot(program.instructions[i].args, note);
-      et_schema::for_each_slot(program.instructions[i].results, note);
+      }
     }
   }
 
@@ -120,19 +119,17 @@ class Uses {
   /// What the recorded masks selected may together have been all elements (the clusters of an
   /// adaptive softmax are); of made masks some elements are in none.
   [[nodiscard]] bool leaves_elements(const Instruction& instruction, StorageId written) const {
-    bool by_made_mask = false;
-    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
-      const et_schema::Slot& slot = program_.slots[id];
-      by_made_mask |= slot.storage != written && follows_made_mask(slot, selected_);
-    });
-    return by_made_mask && writes_named_elements(without_overload(instruction.name));
+    return writes_named_elements(without_overload(instruction.name)) &&
+           std::ranges::any_of(et_schema::slots_in(instruction.args), [&](SlotId id) {
+             const et_schema::Slot& slot = program_.slots[id];
+             return slot.storage != written && follows_made_mask(slot, selected_);
+           });
   }
 
   [[nodiscard]] bool holds(const std::vector<Argument>& arguments, StorageId storage) const {
-    bool found = false;
-    et_schema::for_each_slot(
-        arguments, [&](SlotId slot) { found = found || program_.slots[slot].storage == storage; });
-    return found;
+    return std::ranges::any_of(et_schema::slots_in(arguments), [&](SlotId slot) {
+      return program_.slots[slot].storage == storage;
+    });
   }
 
   const Program& program_;
@@ -186,10 +183,9 @@ std::vector<bool> find_known(const et_schema::Program& program) {
 std::vector<bool> find_selected(const et_schema::Program& program) {
   std::vector<bool> selected(program.storages.size());
   for (const Instruction& instruction : program.instructions) {
-    bool is_selected = false;
-    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
-      is_selected |= follows_made_mask(program.slots[id], selected);
-    });
+    const bool is_selected = std::ranges::any_of(
+        et_schema::slots_in(instruction.args),
+        [&](SlotId id) { return follows_made_mask(program.slots[id], selected); });
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
       const et_schema::Slot& slot = program.slots[id];
       selected[slot.storage] =

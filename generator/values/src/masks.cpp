@@ -55,22 +55,21 @@ class MaskMaker {
   /// several.
   [[nodiscard]] std::int64_t unbroadcast(const Instruction& instruction, const Argument& mask,
                                          std::int64_t count) const {
-    const Argument* self = find_argument(program_, instruction, "self");
-    const auto* selected = self == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&self->value);
-    const auto* small = std::get_if<Argument::SlotRef>(&mask.value);
-    if (selected == nullptr || small == nullptr) {
+    const std::optional<SlotId> selected = slot_named(program_, instruction, "self");
+    const std::optional<SlotId> small = slot_of(&mask);
+    if (!selected || !small) {
       return count;
     }
-    const std::int64_t from = element_count(program_.slots[selected->id]);
-    const std::int64_t have = element_count(program_.slots[small->id]);
+    const std::int64_t from = element_count(program_.slots[*selected]);
+    const std::int64_t have = element_count(program_.slots[*small]);
     return have > 0 && from > have ? count / (from / have) : count;
   }
 
   void visit_index_list(const Instruction& instruction, Argument::List& list,
                         const std::string& why) {
     for (std::size_t position = 0; position < list.size(); ++position) {
-      const auto* index = std::get_if<Argument::SlotRef>(&list[position].value);
-      if (index == nullptr || !is_mask(program_.slots[index->id])) {
+      const std::optional<SlotId> index = slot_of(&list[position]);
+      if (!index || !is_mask(program_.slots[*index])) {
         continue;
       }
       std::optional<std::int64_t> count = selected_count(instruction, list, position);
@@ -88,14 +87,12 @@ class MaskMaker {
                                                            const Argument::List& list,
                                                            std::size_t position) const {
     const Argument* values = find_argument(program_, instruction, "values");
-    const Argument* shaped = values != nullptr             ? values
-                             : instruction.results.empty() ? nullptr
-                                                           : &instruction.results.front();
-    const auto* slot = shaped == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&shaped->value);
-    if (slot == nullptr) {
+    const std::optional<SlotId> shaped =
+        values != nullptr ? slot_of(values) : slot_at(instruction.results, 0);
+    if (!shaped) {
       return std::nullopt;
     }
-    const std::vector<std::int64_t>& sizes = program_.slots[slot->id].sizes;
+    const std::vector<std::int64_t>& sizes = program_.slots[*shaped].sizes;
     const std::size_t left_out =
         values == nullptr ? 0 : selected_rank(instruction, list) - sizes.size();
     if (position < left_out || position - left_out >= sizes.size() ||
@@ -109,11 +106,11 @@ class MaskMaker {
   /// one.
   [[nodiscard]] std::size_t selected_rank(const Instruction& instruction,
                                           const Argument::List& list) const {
-    const auto* self = std::get_if<Argument::SlotRef>(&instruction.args.front().value);
-    std::size_t rank = self == nullptr ? 0 : program_.slots[self->id].sizes.size() + 1;
+    const std::optional<SlotId> self = slot_at(instruction.args, 0);
+    std::size_t rank = self ? program_.slots[*self].sizes.size() + 1 : 0;
     for (const Argument& item : list) {
-      if (const auto* index = std::get_if<Argument::SlotRef>(&item.value)) {
-        const et_schema::Slot& slot = program_.slots[index->id];
+      if (const std::optional<SlotId> index = slot_of(&item)) {
+        const et_schema::Slot& slot = program_.slots[*index];
         rank -= is_mask(slot) ? slot.sizes.size() : 1;
       }
     }
@@ -123,11 +120,11 @@ class MaskMaker {
   /// How many elements numbers beside a mask name: as many as it selects, unless it is one.
   [[nodiscard]] std::optional<std::int64_t> count_of_others(const Argument::List& list) const {
     for (const Argument& item : list) {
-      const auto* index = std::get_if<Argument::SlotRef>(&item.value);
-      if (index == nullptr || is_mask(program_.slots[index->id])) {
+      const std::optional<SlotId> index = slot_of(&item);
+      if (!index || is_mask(program_.slots[*index])) {
         continue;
       }
-      const std::vector<std::int64_t>& sizes = program_.slots[index->id].sizes;
+      const std::vector<std::int64_t>& sizes = program_.slots[*index].sizes;
       if (sizes.size() == 1 && sizes.front() > 1) {
         return sizes.front();
       }

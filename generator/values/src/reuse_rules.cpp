@@ -14,7 +14,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::Repeat;
-using et_schema::Reuse;
 using et_schema::ReuseBin;
 
 /// Draws of zipf_reuse; more than that have the same proportions.
@@ -217,9 +216,6 @@ class ZipfSampler {
   double h_last_ = 0;
   double squeeze_ = 0;
 };
-
-using et_schema::Repeat;
-using et_schema::ReuseBin;
 
 /// These repeats' draws, made of at most `width` numbers.
 std::vector<Repeat> squeezed(std::vector<Repeat> repeats, std::int64_t width) {

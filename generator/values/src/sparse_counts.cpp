@@ -6,20 +6,10 @@
 #include "value_rules.h"
 
 namespace understudy::generator {
-namespace {
-
-std::optional<SlotId> slot_of(const Argument* argument) {
-  const auto* slot =
-      argument == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&argument->value);
-  return slot == nullptr ? std::nullopt : std::optional(slot->id);
-}
-
-}  // namespace
 
 void SparseCounts::visit(const Instruction& instruction, Demands& demands) {
-  const std::optional<SlotId> result =
-      instruction.results.empty() ? std::nullopt : slot_of(&instruction.results.front());
-  const std::optional<SlotId> self = slot_of(find_argument(program_, instruction, "self"));
+  const std::optional<SlotId> result = slot_at(instruction.results, 0);
+  const std::optional<SlotId> self = slot_named(program_, instruction, "self");
   if (!result) {
     return;
   }
@@ -50,8 +40,7 @@ void SparseCounts::visit(const Instruction& instruction, Demands& demands) {
   if (!made.sparse || different == different_.end()) {
     return;
   }
-  if (const std::optional<SlotId> indices =
-          slot_of(find_argument(program_, instruction, "indices"))) {
+  if (const std::optional<SlotId> indices = slot_named(program_, instruction, "indices")) {
     demands.ask(*indices,
                 {et_schema::ValueRule::Integers{.high = made.sizes.empty() ? 1 : made.sizes.front(),
                                                 .distinct = different->second},

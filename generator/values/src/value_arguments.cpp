@@ -118,6 +118,21 @@ const Argument* find_argument(const Program& program, const Instruction& instruc
   return index < 0 || position >= instruction.args.size() ? nullptr : &instruction.args[position];
 }
 
+std::optional<SlotId> slot_of(const Argument* argument) {
+  const auto* slot =
+      argument == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&argument->value);
+  return slot == nullptr ? std::nullopt : std::optional(slot->id);
+}
+
+std::optional<SlotId> slot_named(const Program& program, const Instruction& instruction,
+                                 std::string_view name) {
+  return slot_of(find_argument(program, instruction, name));
+}
+
+std::optional<SlotId> slot_at(const std::vector<Argument>& arguments, std::size_t place) {
+  return place < arguments.size() ? slot_of(&arguments[place]) : std::nullopt;
+}
+
 std::string why_of(const OperatorFacts& facts, const ArgumentFact& row) {
   return fmt::format("{}.{}", facts.name, row.name);
 }

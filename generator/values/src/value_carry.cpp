@@ -28,21 +28,18 @@ bool ValueCarrier::keeps_structure(const Instruction& instruction, const ValueRu
   const std::string_view op = without_overload(instruction.name);
   const OperatorFacts& facts = operator_facts(op);
   if (op == "aten::cumsum") {
-    return lengths_of_ends(rule) && summed_up(instruction) != nullptr;
+    return lengths_of_ends(rule) && summed_up(instruction);
   }
   if (op.starts_with("fbgemm::")) {
     return !facts.moves.empty() || op == "fbgemm::asynchronous_complete_cumsum";
   }
   const bool is_order_kept = facts.order == MovedOrder::kSame ||
                              (facts.order == MovedOrder::kSorted && rule.is<ValueRule::Lengths>());
-  const Argument* from =
-      is_order_kept ? find_argument(program_, instruction, facts.moves) : nullptr;
-  const auto* source = from == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&from->value);
-  const auto* result = source == nullptr || instruction.results.empty()
-                           ? nullptr
-                           : std::get_if<Argument::SlotRef>(&instruction.results[0].value);
-  return result != nullptr && et_schema::is_integral(program_.slots[source->id].dtype) &&
-         is_whole(program_.slots[result->id], program_.slots[source->id]);
+  const std::optional<SlotId> source = slot_named(program_, instruction, facts.moves);
+  const std::optional<SlotId> result = slot_at(instruction.results, 0);
+  return is_order_kept && source && result &&
+         et_schema::is_integral(program_.slots[*source].dtype) &&
+         is_whole(program_.slots[*result], program_.slots[*source]);
 }
 
 void ValueCarrier::visit(const Instruction& instruction) {
@@ -63,31 +60,28 @@ void ValueCarrier::visit(const Instruction& instruction) {
 /// Carries a mask's demand through negations and unions: where a mask must not hide a whole row,
 /// none of its parts may.
 void ValueCarrier::carry_mask(const Instruction& instruction, const OperatorFacts& facts) {
-  const auto* result = instruction.results.empty()
-                           ? nullptr
-                           : std::get_if<Argument::SlotRef>(&instruction.results[0].value);
-  if ((!facts.negates_mask && !facts.joins_masks) || result == nullptr) {
+  const std::optional<SlotId> result = slot_at(instruction.results, 0);
+  if ((!facts.negates_mask && !facts.joins_masks) || !result) {
     return;
   }
-  const std::vector<Demand> demands = demands_.on(program_.slots[result->id].storage);
+  const StorageId made = program_.slots[*result].storage;
+  const std::vector<Demand> demands = demands_.on(made);
   for (const Demand& demand : demands) {
     const auto* asked = demand.rule.as<ValueRule::Mask>();
     if (asked == nullptr) {
       continue;
     }
     for (const char* name : {"self", "other"}) {
-      const Argument* argument = find_argument(program_, instruction, name);
-      const auto* slot =
-          argument == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&argument->value);
-      if (slot == nullptr || program_.slots[slot->id].dtype != et_schema::DType::kBool ||
-          program_.slots[slot->id].storage == program_.slots[result->id].storage) {
+      const std::optional<SlotId> slot = slot_named(program_, instruction, name);
+      if (!slot || program_.slots[*slot].dtype != et_schema::DType::kBool ||
+          program_.slots[*slot].storage == made) {
         continue;
       }
       const std::int64_t few = std::min(asked->count, demand.count - asked->count);
-      const std::int64_t count = element_count(program_.slots[slot->id]);
+      const std::int64_t count = element_count(program_.slots[*slot]);
       const std::int64_t each = std::min(facts.joins_masks ? few / 2 : few, count);
       const bool mostly_true = (asked->count > demand.count / 2) != facts.negates_mask;
-      demands_.ask(slot->id, mask(mostly_true ? count - each : each, demand.rule.why));
+      demands_.ask(*slot, mask(mostly_true ? count - each : each, demand.rule.why));
     }
   }
 }
@@ -96,14 +90,12 @@ void ValueCarrier::carry_through(const Instruction& instruction, const OperatorF
   if (facts.moves.empty() || instruction.results.empty()) {
     return;
   }
-  const auto* result = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
   const std::size_t moved = facts.name.starts_with("fbgemm::permute_") ? 1 : 0;
-  if (moved < instruction.results.size()) {
-    result = std::get_if<Argument::SlotRef>(&instruction.results[moved].value);
-  }
+  const std::optional<SlotId> result =
+      slot_at(instruction.results, std::min(moved, instruction.results.size() - 1));
   const Argument* source = find_argument(program_, instruction, facts.moves);
-  if (result != nullptr && source != nullptr) {
-    carry(result->id, *source, facts.order);
+  if (result && source != nullptr) {
+    carry(*result, *source, facts.order);
   }
 }
 
@@ -114,12 +106,12 @@ void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
     }
     return;
   }
-  const auto* source_id = std::get_if<Argument::SlotRef>(&from.value);
-  if (source_id == nullptr) {
+  const std::optional<SlotId> source_id = slot_of(&from);
+  if (!source_id) {
     return;
   }
   const Slot target = program_.slots[to];
-  const Slot source = program_.slots[source_id->id];
+  const Slot source = program_.slots[*source_id];
   if (target.storage == source.storage || source.sparse) {
     return;
   }
@@ -179,12 +171,10 @@ void ValueCarrier::carry_positive(const Instruction& instruction, const Operator
   }
   // What an operator in place writes has its demand.
   const auto is_a_result = [&](const Argument& argument) {
-    const auto* slot = std::get_if<Argument::SlotRef>(&argument.value);
-    bool is = false;
-    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
-      is |= slot != nullptr && program_.slots[slot->id].storage == program_.slots[id].storage;
-    });
-    return is;
+    const std::optional<SlotId> slot = slot_of(&argument);
+    return slot && std::ranges::any_of(et_schema::slots_in(instruction.results), [&](SlotId id) {
+             return program_.slots[*slot].storage == program_.slots[id].storage;
+           });
   };
   if (facts.name == "aten::addcmul") {
     positive->kind = ValueRule::Uniform{.low = 64, .high = 128};

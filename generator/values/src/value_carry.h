@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "demands.h"
@@ -42,16 +43,14 @@ class ValueCarrier {
     std::int64_t received = 0;
   };
 
-  void counts_of_exchange(const et_schema::Instruction& instruction,
-                          et_schema::Argument::SlotRef sent);
+  void counts_of_exchange(const et_schema::Instruction& instruction, et_schema::SlotId sent);
   void carry_through(const et_schema::Instruction& instruction,
                      const et_schema::OperatorFacts& facts);
   void carry(et_schema::SlotId to, const et_schema::Argument& from, et_schema::MovedOrder order);
   void carry_positive(const et_schema::Instruction& instruction,
                       const et_schema::OperatorFacts& facts);
   void carry_mask(const et_schema::Instruction& instruction, const et_schema::OperatorFacts& facts);
-  [[nodiscard]] const et_schema::Argument::SlotRef* summed_up(
-      const et_schema::Instruction& sum) const;
+  [[nodiscard]] std::optional<et_schema::SlotId> summed_up(const et_schema::Instruction& sum) const;
   void ends_to_lengths(const et_schema::Instruction& instruction);
   void offsets_to_lengths(const et_schema::Instruction& instruction);
   void lengths_of_permuted(const et_schema::Instruction& instruction);

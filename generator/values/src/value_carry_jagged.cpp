@@ -23,19 +23,22 @@ std::int64_t sum_of(const ValueRule::Lengths& lengths) {
   return sum;
 }
 
+/// The tensor among a communication's inputs (side 0) or outputs (1), where it is one.
+std::optional<SlotId> lone_slot(const Instruction& call, std::size_t side) {
+  const auto* list = side < call.args.size()  // a barrier has none
+                         ? std::get_if<Argument::List>(&call.args[side].value)
+                         : nullptr;
+  return list != nullptr && list->size() == 1 ? slot_of(&list->front()) : std::nullopt;
+}
+
 }  // namespace
 
 void ValueCarrier::visit_collective(const Instruction& instruction) {
-  const auto* inputs = instruction.args.empty()  // a barrier
-                           ? nullptr
-                           : std::get_if<Argument::List>(&instruction.args.front().value);
-  const auto* sent = inputs == nullptr || inputs->size() != 1 || !instruction.comm
-                         ? nullptr
-                         : std::get_if<Argument::SlotRef>(&inputs->front().value);
-  if (sent == nullptr) {
+  const std::optional<SlotId> sent = lone_slot(instruction, 0);
+  if (!sent || !instruction.comm) {
     return;
   }
-  const Slot& slot = program_.slots[sent->id];
+  const Slot& slot = program_.slots[*sent];
   if (instruction.comm->in_splits.empty()) {
     counts_of_exchange(instruction, *sent);
     return;
@@ -48,18 +51,13 @@ void ValueCarrier::visit_collective(const Instruction& instruction) {
 
 /// How many values go to each rank is told to it before, by experts, tables or one number: what is
 /// told adds up to the part that is then sent, so what is heard adds up to what then comes.
-void ValueCarrier::counts_of_exchange(const Instruction& instruction, Argument::SlotRef sent) {
-  const auto* outputs = instruction.comm->kind == et_schema::CommKind::kAllToAll
-                            ? std::get_if<Argument::List>(&instruction.args.at(1).value)
-                            : nullptr;
-  const auto* heard = outputs == nullptr || outputs->size() != 1
-                          ? nullptr
-                          : std::get_if<Argument::SlotRef>(&outputs->front().value);
-  if (heard == nullptr) {
+void ValueCarrier::counts_of_exchange(const Instruction& instruction, SlotId sent) {
+  const std::optional<SlotId> heard = lone_slot(instruction, 1);
+  if (!heard || instruction.comm->kind != et_schema::CommKind::kAllToAll) {
     return;
   }
-  const std::int64_t count = element_count(program_.slots[sent.id]);
-  for (const Demand& demand : std::vector<Demand>(demands_.on(program_.slots[heard->id].storage))) {
+  const std::int64_t count = element_count(program_.slots[sent]);
+  for (const Demand& demand : std::vector<Demand>(demands_.on(program_.slots[*heard].storage))) {
     const auto* asked = demand.rule.as<ValueRule::Lengths>();
     const std::int64_t sum = asked == nullptr ? -1 : sum_of(*asked);
     const auto then = std::find_if(exchanges_.rbegin(), exchanges_.rend(), [&](const Exchange& e) {
@@ -73,54 +71,45 @@ void ValueCarrier::counts_of_exchange(const Instruction& instruction, Argument::
     for (const std::int64_t part : then->in_splits) {
       segments.push_back({count / static_cast<std::int64_t>(then->in_splits.size()), part});
     }
-    demands_.ask(sent.id, lengths(std::move(segments), demand.rule.why));
+    demands_.ask(sent, lengths(std::move(segments), demand.rule.why));
   }
 }
 
-/// The lengths that a running sum is made of: a vector of integers. Null where it is another.
-const Argument::SlotRef* ValueCarrier::summed_up(const Instruction& sum) const {
-  const Argument* source = find_argument(program_, sum, "self");
-  const auto* slot = source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
-  const bool is_vector = slot != nullptr && program_.slots[slot->id].sizes.size() == 1 &&
-                         et_schema::is_integral(program_.slots[slot->id].dtype);
-  return is_vector ? slot : nullptr;
+/// The lengths that a running sum is made of: a vector of integers. None where it is another.
+std::optional<SlotId> ValueCarrier::summed_up(const Instruction& sum) const {
+  const std::optional<SlotId> slot = slot_named(program_, sum, "self");
+  const bool is_vector = slot && program_.slots[*slot].sizes.size() == 1 &&
+                         et_schema::is_integral(program_.slots[*slot].dtype);
+  return is_vector ? slot : std::nullopt;
 }
 
 /// Ends of groups are running sums of their lengths.
 void ValueCarrier::ends_to_lengths(const Instruction& instruction) {
-  const Argument::SlotRef* source = summed_up(instruction);
-  const auto* result = instruction.results.empty()
-                           ? nullptr
-                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
-  if (source == nullptr || result == nullptr) {
+  const std::optional<SlotId> source = summed_up(instruction);
+  const std::optional<SlotId> result = slot_at(instruction.results, 0);
+  if (!source || !result) {
     return;
   }
-  const Slot& sums = program_.slots[result->id];
+  const Slot& sums = program_.slots[*result];
   for (const Demand& demand : std::vector<Demand>(demands_.on(sums.storage))) {
     const std::optional<ValueRule> asked = lengths_of_ends(demand.rule);
     if (asked && demand.offset == sums.offset && demand.count == element_count(sums)) {
-      demands_.ask(source->id, *asked);
+      demands_.ask(*source, *asked);
     }
   }
 }
 
 /// Offsets that end at N are running sums of lengths that add up to N.
 void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
-  const auto* result = instruction.results.empty()
-                           ? nullptr
-                           : std::get_if<Argument::SlotRef>(&instruction.results.front().value);
-  const Argument* source = find_argument(program_, instruction, "t_in");
-  const auto* source_slot =
-      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
-  if (result == nullptr || source_slot == nullptr) {
+  const std::optional<SlotId> result = slot_at(instruction.results, 0);
+  const std::optional<SlotId> source = slot_named(program_, instruction, "t_in");
+  if (!result || !source) {
     return;
   }
-  for (const Demand& demand :
-       std::vector<Demand>(demands_.on(program_.slots[result->id].storage))) {
+  for (const Demand& demand : std::vector<Demand>(demands_.on(program_.slots[*result].storage))) {
     if (const auto* asked = demand.rule.as<ValueRule::Offsets>()) {
-      demands_.ask(
-          source_slot->id,
-          lengths({{element_count(program_.slots[source_slot->id]), asked->end}}, demand.rule.why));
+      demands_.ask(*source, lengths({{element_count(program_.slots[*source]), asked->end}},
+                                    demand.rule.why));
     }
   }
 }
@@ -129,41 +118,34 @@ void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
 /// is asked of the permuted lengths holds for the lengths: parts sent to each rank add up to the
 /// values sent beside them, and all of them to the number of values.
 void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
-  const Argument* source = find_argument(program_, instruction, "lengths");
-  const auto* source_slot =
-      source == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&source->value);
-  if (source_slot == nullptr || instruction.results.size() < 2) {
+  const std::optional<SlotId> source = slot_named(program_, instruction, "lengths");
+  const std::optional<SlotId> permuted = slot_at(instruction.results, 0);
+  const std::optional<SlotId> values = slot_at(instruction.results, 1);
+  if (!source || !permuted || !values) {
     return;
   }
-  const auto* permuted = std::get_if<Argument::SlotRef>(&instruction.results[0].value);
-  const auto* values = std::get_if<Argument::SlotRef>(&instruction.results[1].value);
-  if (permuted == nullptr || values == nullptr) {
-    return;
-  }
-  const Slot& of = program_.slots[source_slot->id];
+  const Slot& of = program_.slots[*source];
   const std::int64_t rows = of.sizes.empty() ? 0 : of.sizes.front();
-  const std::int64_t again = size_at(&program_.slots[permuted->id], 0).value_or(0) - rows;
+  const std::int64_t again = size_at(&program_.slots[*permuted], 0).value_or(0) - rows;
   if (rows > 0 && again > 0 && again <= rows) {  // the first rows are there twice
-    const Argument* moved = find_argument(program_, instruction, "values");
-    const auto* from = moved == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&moved->value);
-    const std::int64_t all = from == nullptr ? 0 : element_count(program_.slots[from->id]);
-    const std::int64_t twice = element_count(program_.slots[values->id]) - all;
+    const std::optional<SlotId> from = slot_named(program_, instruction, "values");
+    const std::int64_t all = from ? element_count(program_.slots[*from]) : 0;
+    const std::int64_t twice = element_count(program_.slots[*values]) - all;
     const std::int64_t each = element_count(of) / rows;
     if (twice >= 0 && twice <= all && (again < rows || twice == all)) {
-      demands_.ask(source_slot->id,
-                   lengths({{again * each, twice}, {(rows - again) * each, all - twice}},
-                           "fbgemm::permute_2D_sparse_data.lengths"));
+      demands_.ask(*source, lengths({{again * each, twice}, {(rows - again) * each, all - twice}},
+                                    "fbgemm::permute_2D_sparse_data.lengths"));
     }
     return;
   }
-  const auto sent_lengths = sent_.find(program_.slots[permuted->id].storage);
-  const auto sent_values = sent_.find(program_.slots[values->id].storage);
+  const auto sent_lengths = sent_.find(program_.slots[*permuted].storage);
+  const auto sent_values = sent_.find(program_.slots[*values].storage);
   if (sent_lengths == sent_.end() || sent_values == sent_.end() ||
       sent_lengths->second.splits.size() != sent_values->second.splits.size()) {
     return;
   }
-  std::int64_t count_left = element_count(program_.slots[source_slot->id]);
-  std::int64_t sum_left = element_count(program_.slots[values->id]);
+  std::int64_t count_left = element_count(of);
+  std::int64_t sum_left = element_count(program_.slots[*values]);
   std::vector<ValueRule::Segment> segments;
   for (std::size_t i = 0; i < sent_lengths->second.splits.size(); ++i) {
     segments.push_back({sent_lengths->second.splits[i], sent_values->second.splits[i]});
@@ -176,7 +158,7 @@ void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
   if (count_left > 0) {
     segments.push_back({count_left, sum_left});
   }
-  demands_.ask(source_slot->id, lengths(std::move(segments), "all_to_allv.in_splits"));
+  demands_.ask(*source, lengths(std::move(segments), "all_to_allv.in_splits"));
 }
 
 }  // namespace understudy::generator

@@ -187,36 +187,19 @@ class ValueAssigner {
   /// A captured range narrows a demand on integers. Offsets and lengths say more than a range does;
   /// of targets it tells whether some are ignored.
   void use_captured_ranges(const Instruction& instruction) {
-    const auto captured = captured_.ranges.find(instruction.node_id);
-    if (captured == captured_.ranges.end()) {
-      return;
-    }
-    const std::vector<std::optional<SlotId>> tensors = flat_tensors(instruction.args);
-    for (const CapturedRange& range : captured->second) {
-      if (range.tensor >= tensors.size() || !tensors[range.tensor]) {
-        continue;
-      }
-      Slot& slot = program_.slots[*tensors[range.tensor]];
+    // The range is taken before the operator runs: of memory that it is about to overwrite it tells
+    // nothing.
+    const std::vector<SlotId> overwritten = et_schema::slots_in(instruction.results);
+    for_each_captured(captured_.ranges, instruction, [&](SlotId id, const CapturedRange& range) {
+      Slot& slot = program_.slots[id];
       if (slot.wrapped_number && range.min == range.max) {
         slot.value = constant(static_cast<double>(range.min), kCapturedRange);
-        continue;
+      } else if (et_schema::is_integral(slot.dtype) && !slot.sparse && !slot.wrapped_number &&
+                 std::ranges::find(overwritten, id) == overwritten.end() &&
+                 range.max < std::numeric_limits<std::int64_t>::max()) {
+        demands_.ask(id, integers(range.min, range.max + 1, kCapturedRange));
       }
-      if (!et_schema::is_integral(slot.dtype) || slot.sparse || slot.wrapped_number ||
-          is_overwritten(instruction, *tensors[range.tensor]) ||
-          range.max == std::numeric_limits<std::int64_t>::max()) {
-        continue;
-      }
-      demands_.ask(*tensors[range.tensor], integers(range.min, range.max + 1, kCapturedRange));
-    }
-  }
-
-  /// The range is taken before the operator runs: of memory that it is about to overwrite it tells
-  /// nothing.
-  [[nodiscard]] static bool is_overwritten(const Instruction& instruction, SlotId slot) {
-    bool overwritten = false;
-    et_schema::for_each_slot(instruction.results,
-                             [&](SlotId result) { overwritten = overwritten || result == slot; });
-    return overwritten;
+    });
   }
 
   /// By flat tensor index; nothing for an undefined tensor.
@@ -264,29 +247,25 @@ class ValueAssigner {
   void ask_index_list(const Instruction& instruction, const Argument& argument,
                       const std::string& why) {
     const auto* list = std::get_if<Argument::List>(&argument.value);
-    const Argument* self = find_argument(program_, instruction, "self");
-    const auto* self_slot =
-        self == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&self->value);
-    if (list == nullptr || self_slot == nullptr) {
+    const std::optional<SlotId> self = slot_named(program_, instruction, "self");
+    if (list == nullptr || !self) {
       return;
     }
-    const std::vector<std::int64_t>& sizes = program_.slots[self_slot->id].sizes;
+    const std::vector<std::int64_t>& sizes = program_.slots[*self].sizes;
     std::size_t dim = 0;
     for (const Argument& item : *list) {
-      const auto* index = std::get_if<Argument::SlotRef>(&item.value);
-      const bool is_mask_item = index != nullptr && is_mask(program_.slots[index->id]);
-      if (index != nullptr && !is_mask_item && dim < sizes.size()) {
-        demands_.ask(index->id, integers(0, sizes[dim], why));
+      const std::optional<SlotId> index = slot_of(&item);
+      const bool is_mask_item = index && is_mask(program_.slots[*index]);
+      if (index && !is_mask_item && dim < sizes.size()) {
+        demands_.ask(*index, integers(0, sizes[dim], why));
       }
-      dim += is_mask_item ? program_.slots[index->id].sizes.size() : 1;
+      dim += is_mask_item ? program_.slots[*index].sizes.size() : 1;
     }
   }
 
   [[nodiscard]] bool reads_sparse(const Instruction& instruction) const {
-    bool reads = false;
-    et_schema::for_each_slot(instruction.args,
-                             [&](SlotId id) { reads = reads || program_.slots[id].sparse; });
-    return reads;
+    return std::ranges::any_of(et_schema::slots_in(instruction.args),
+                               [this](SlotId id) { return program_.slots[id].sparse; });
   }
 
   /// Lengths and offsets decide shapes. Those that the program computes, of what it draws or finds
@@ -297,18 +276,16 @@ class ValueAssigner {
     if (follows_structure(facts)) {
       return false;
     }
-    bool makes = false;
-    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+    return std::ranges::any_of(et_schema::slots_in(instruction.results), [&](SlotId id) {
       const Slot& slot = program_.slots[id];
       const bool is_unmet =
           std::ranges::any_of(demands_.on(slot.storage), [&](const Demand& demand) {
             return (demand.rule.is<ValueRule::Lengths>() || demand.rule.is<ValueRule::Offsets>()) &&
                    !carrier_.keeps_structure(instruction, demand.rule);
           });
-      makes |= is_unmet && !known_[slot.storage] && et_schema::is_integral(slot.dtype) &&
-               (facts.draws || !is_view_of_argument(instruction, slot.storage));
+      return is_unmet && !known_[slot.storage] && et_schema::is_integral(slot.dtype) &&
+             (facts.draws || !is_view_of_argument(instruction, slot.storage));
     });
-    return makes;
   }
 
   /// Whether an operator's results follow from lengths or offsets among its arguments, which fit:
@@ -332,13 +309,11 @@ class ValueAssigner {
 
   /// Indices that follow from what a made mask selected need not fit: they are made as asked.
   [[nodiscard]] bool computes_selected_indices(const Instruction& instruction) const {
-    bool computes = false;
-    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+    return std::ranges::any_of(et_schema::slots_in(instruction.results), [&](SlotId id) {
       const Slot& slot = program_.slots[id];
-      computes |= selected_[slot.storage] && is_asked_as_index(slot) &&
-                  !is_view_of_argument(instruction, slot.storage);
+      return selected_[slot.storage] && is_asked_as_index(slot) &&
+             !is_view_of_argument(instruction, slot.storage);
     });
-    return computes;
   }
 
   /// Nor need those that are computed of numbers of which nothing was captured, as of a profile
@@ -347,26 +322,23 @@ class ValueAssigner {
     if (!captured_.ranges.empty() || !captured_.reuses.by_node.empty()) {
       return false;
     }
-    bool has_number = false;
-    et_schema::for_each_slot(instruction.args, [&](SlotId id) {
+    const auto is_number = [&](SlotId id) {
       const Slot& slot = program_.slots[id];
-      has_number |= slot.wrapped_number ||
-                    (slot.sizes.empty() && slot.external && et_schema::is_integral(slot.dtype));
-    });
-    bool computes = false;
-    et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+      return slot.wrapped_number ||
+             (slot.sizes.empty() && slot.external && et_schema::is_integral(slot.dtype));
+    };
+    const auto is_computed = [&](SlotId id) {
       const Slot& slot = program_.slots[id];
-      computes |= !program_.storages[slot.storage].external && is_asked_as_index(slot);
-    });
-    return computes && has_number;
+      return !program_.storages[slot.storage].external && is_asked_as_index(slot);
+    };
+    return std::ranges::any_of(et_schema::slots_in(instruction.results), is_computed) &&
+           std::ranges::any_of(et_schema::slots_in(instruction.args), is_number);
   }
 
   [[nodiscard]] bool is_view_of_argument(const Instruction& instruction,
                                          et_schema::StorageId storage) const {
-    bool is_view = false;
-    et_schema::for_each_slot(instruction.args,
-                             [&](SlotId id) { is_view |= program_.slots[id].storage == storage; });
-    return is_view;
+    return std::ranges::any_of(et_schema::slots_in(instruction.args),
+                               [&](SlotId id) { return program_.slots[id].storage == storage; });
   }
 
   void keep_demands_on_results(const Instruction& instruction) {
@@ -397,14 +369,12 @@ class ValueAssigner {
   /// Rows as the lookup has them, which uses the same indices later.
   void ask_rows_per_table(const Instruction& instruction) {
     const Argument* rows = find_argument(program_, instruction, "rows_per_table");
-    const Argument* indices = find_argument(program_, instruction, "indices");
-    const auto* slot =
-        indices == nullptr ? nullptr : std::get_if<Argument::SlotRef>(&indices->value);
-    if (rows == nullptr || slot == nullptr) {
+    const std::optional<SlotId> indices = slot_named(program_, instruction, "indices");
+    if (rows == nullptr || !indices) {
       return;
     }
     for (const Demand& demand :
-         std::vector<Demand>(demands_.on(program_.slots[slot->id].storage))) {
+         std::vector<Demand>(demands_.on(program_.slots[*indices].storage))) {
       if (const auto range = et_schema::range_of(demand.rule)) {
         demands_.ask(*rows, constant(static_cast<double>(range->high),
                                      "fbgemm::bounds_check_indices.rows_per_table"));

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/program.h"
@@ -40,5 +41,14 @@ using et_schema::without_overload;
 [[nodiscard]] const et_schema::Argument* find_argument(const et_schema::Program& program,
                                                        const et_schema::Instruction& instruction,
                                                        std::string_view name);
+/// The tensor that an argument is; none of a list, and of null.
+[[nodiscard]] std::optional<et_schema::SlotId> slot_of(const et_schema::Argument* argument);
+/// That of an argument with this name.
+[[nodiscard]] std::optional<et_schema::SlotId> slot_named(const et_schema::Program& program,
+                                                          const et_schema::Instruction& instruction,
+                                                          std::string_view name);
+/// That at a place among arguments or results; none behind their end.
+[[nodiscard]] std::optional<et_schema::SlotId> slot_at(
+    const std::vector<et_schema::Argument>& arguments, std::size_t place);
 
 }  // namespace understudy::generator
