@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -84,11 +85,8 @@ class Sources {
         }
       }
     }
-    std::vector<CompiledKernel> kernels;
-    for (auto& [key, kernel] : merged) {
-      kernels.push_back(std::move(kernel));
-    }
-    return kernels;
+    const auto kernels = std::views::values(merged);
+    return {kernels.begin(), kernels.end()};
   }
 
  private:
@@ -213,14 +211,11 @@ class RankComposer {
     binding.group = [&, &ranks = ranks](et_schema::GroupId group) {
       return groups_.find(asked.source, bench, group, ranks);
     };
-    Occurrence occurrence = place_piece(origin, piece, binding, program_);
-    occurrence.name = item.as;
-    occurrence.line = item.line;
-    note_origin(occurrence, asked, bench, chosen);
+    note_origin(item.as, asked, bench, chosen);
     last_[item.as] = all_.size();
     newest_ = all_.size();
-    all_.push_back(std::move(occurrence));
-    parts.push_back(alone(all_.size() - 1, all_));
+    all_.push_back(place_piece(origin, piece, binding, program_));
+    parts.push_back(alone(*newest_, all_));
     if (std::ranges::find(used_, &origin) == used_.end()) {
       used_.push_back(&origin);
     }
@@ -253,14 +248,14 @@ class RankComposer {
     }
   }
 
-  void note_origin(const Occurrence& occurrence, const PlanPiece& asked, const Bench& bench,
+  void note_origin(const std::string& occurrence, const PlanPiece& asked, const Bench& bench,
                    std::size_t chosen) {
     et_schema::Origin origin;
     origin.piece =
         asked.name == asked.source ? asked.name : fmt::format("{} of {}", asked.name, asked.source);
-    origin.occurrence = occurrence.name;
+    origin.occurrence = occurrence;
     // It counts those of the whole mix: what repeats may stand in something that repeats.
-    origin.repetition = repetitions_[occurrence.name]++;
+    origin.repetition = repetitions_[occurrence]++;
     origin.rank = bench.recorded_rank(chosen);
     if (chosen < bench.sources.size()) {
       origin.file = bench.sources[chosen].file;

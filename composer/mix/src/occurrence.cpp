@@ -155,9 +155,7 @@ class Placer {
     }
     Storage memory = origin_.storages[storage];
     memory.held_until.reset();
-    const StorageId made = add(memory);
-    storages_[storage] = made;
-    return made;
+    return storages_[storage] = add(memory);
   }
 
   SlotId add(const Slot& slot) {

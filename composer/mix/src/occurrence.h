@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,10 +13,6 @@ namespace understudy::composer {
 
 /// A piece in its place in a new program: its instructions with the new program's numbers.
 struct Occurrence {
-  std::string name;
-  int line = 0;  ///< of the plan
-  std::size_t source = 0;
-  int source_rank = 0;
   std::vector<et_schema::Instruction> instructions;
   std::vector<et_schema::SlotId> inputs;  ///< of the piece, in the new program
   std::vector<et_schema::SlotId> outputs;

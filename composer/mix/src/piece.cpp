@@ -7,6 +7,7 @@
 #include <regex>
 #include <set>
 
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/support/regular_expression.h"
@@ -21,12 +22,8 @@ using et_schema::SlotId;
 
 bool has_shape(const Program& program, const Instruction& instruction,
                const std::vector<std::int64_t>& shape) {
-  bool found = false;
-  for (const auto* side : {&instruction.args, &instruction.results}) {
-    et_schema::for_each_slot(
-        *side, [&](SlotId slot) { found = found || program.slots[slot].sizes == shape; });
-  }
-  return found;
+  return std::ranges::any_of(et_schema::all_slots_of(instruction),
+                             [&](SlotId slot) { return program.slots[slot].sizes == shape; });
 }
 
 /// Slots that a communication makes, if nothing made them before: its outputs.
@@ -34,10 +31,8 @@ bool is_made_by(const Instruction& instruction, SlotId slot) {
   if (!instruction.comm || instruction.args.size() < 2) {
     return false;
   }
-  bool reads = false;
-  et_schema::for_each_slot({instruction.args[0]},
-                           [&](SlotId input) { reads = reads || input == slot; });
-  return !reads;
+  const std::vector<SlotId> inputs = et_schema::slots_in({instruction.args[0]});
+  return std::ranges::find(inputs, slot) == inputs.end();
 }
 
 void find_ends(const Program& program, Piece& piece) {
@@ -45,8 +40,7 @@ void find_ends(const Program& program, Piece& piece) {
   for (const std::size_t at : piece.instructions) {
     const Instruction& instruction = program.instructions[at];
     et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
-      const bool is_new = known.insert(slot).second;
-      if (!is_new) {
+      if (!known.insert(slot).second) {
         return;
       }
       if (!program.slots[slot].external && is_made_by(instruction, slot)) {
@@ -56,8 +50,7 @@ void find_ends(const Program& program, Piece& piece) {
       }
     });
     et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-      const bool is_input =
-          std::find(piece.inputs.begin(), piece.inputs.end(), slot) != piece.inputs.end();
+      const bool is_input = std::ranges::find(piece.inputs, slot) != piece.inputs.end();
       known.insert(slot);
       if (!is_input && !program.slots[slot].external) {
         std::erase(piece.outputs, slot);
@@ -113,8 +106,9 @@ std::string conditions_text(const PlanPiece& asked) {
 }
 
 bool communicates(const Program& program, const Piece& piece) {
-  return std::any_of(piece.instructions.begin(), piece.instructions.end(),
-                     [&](std::size_t at) { return is_communication(program.instructions[at]); });
+  return std::ranges::any_of(piece.instructions, [&](std::size_t at) {
+    return is_communication(program.instructions[at]);
+  });
 }
 
 }  // namespace understudy::composer

@@ -180,7 +180,6 @@ Timeline side_by_side(const std::vector<Timeline>& parts, std::uint64_t& next_la
   }
 }
 
-using et_schema::Instruction;
 using et_schema::RecordedProfile;
 
 std::optional<RecordedProfile> compose_profile(

@@ -1,13 +1,14 @@
-#include "plan_check.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <ranges>
 #include <regex>
 #include <set>
 
+#include "composer/plan/plan.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/regular_expression.h"
 
@@ -17,9 +18,7 @@ namespace {
 template <typename Named>
 std::vector<std::string> names_of(const std::vector<Named>& items) {
   std::vector<std::string> names;
-  for (const Named& item : items) {
-    names.push_back(item.name);
-  }
+  std::ranges::transform(items, std::back_inserter(names), &Named::name);
   return names;
 }
 
@@ -98,10 +97,8 @@ void collect(const Plan& plan, const std::vector<PlanItem>& items,
 /// A wire must lead forward in time; those that lead back close a circle.
 void check_wires(const Plan& plan, const std::map<std::string, int>& order) {
   std::set<std::pair<std::string, std::size_t>> wired;
-  std::vector<std::string> known;
-  for (const auto& [name, place] : order) {
-    known.push_back(name);
-  }
+  const auto names = std::views::keys(order);
+  const std::vector<std::string> known(names.begin(), names.end());
   for (const PlanWire& wire : plan.wires) {
     refuse_unknown(plan, wire.line, "occurrence", wire.from, known);
     refuse_unknown(plan, wire.line, "occurrence", wire.to, known);

@@ -11,7 +11,6 @@
 #include "et_schema/support/control_characters.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/yaml_documents.h"
-#include "plan_check.h"
 
 namespace understudy::composer {
 namespace {

@@ -72,6 +72,9 @@ struct Plan {
 /// key, a name that is unknown or used twice, ranks outside the job, wires in a cycle.
 [[nodiscard]] Plan parse_plan(std::string_view text, const std::string& file);
 
+/// What can be told of a plan without its sources. Throws Error (bad input).
+void check_plan(const Plan& plan);
+
 /// The error of a place in a plan.
 [[noreturn]] void refuse_plan(const std::string& file, int line, const std::string& summary,
                               const std::string& expected, const std::string& got,
