@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "et_schema/model/bodies.h"
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/support/content_hash.h"
 #include "generator/flow/model_names.h"
 #include "program_sizes.h"
@@ -108,7 +109,7 @@ void take_back_crossings(const std::set<Shape>& shapes, const SizeMap& before, S
   while (any) {
     any = false;
     for (const Shape& shape : shapes) {
-      if (same_side(elements_of(shape, {}), elements_of(shape, sizes))) {
+      if (same_side(et_schema::element_count(shape), elements_of(shape, sizes))) {
         continue;
       }
       for (const std::int64_t size : shape) {

@@ -11,6 +11,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/slot_extent.h"
+#include "et_schema/support/enum_names.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::generator {
@@ -22,8 +23,8 @@ using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::SlotId;
 
-constexpr std::array<std::string_view, kGroupKinds> kKindNames = {"data", "sharded", "expert",
-                                                                  "tensor", "pipeline"};
+constexpr et_schema::EnumNames<GroupKind::kPipeline> kKindNames("data", "sharded", "expert",
+                                                                "tensor", "pipeline");
 
 /// Words of descriptions that PyTorch's meshes, torchtitan, Megatron and others give. Those that
 /// say more come first: "dp_shard" is sharded.
@@ -59,7 +60,7 @@ std::set<std::string> words_of(std::string_view text) {
 
 /// What a group's calls show.
 struct CallFacts {
-  std::set<std::string_view> kinds;  ///< names
+  bool has_calls = false;
   bool has_messages = false;
   bool has_exchanges = false;
   bool gathers = false;   ///< whole tensors of equal parts
@@ -149,7 +150,7 @@ class SummedInLayers {
 void add_call(const Program& program, const Instruction& call, CallFacts& facts) {
   const CommKind kind = call.comm->kind;
   const CommSizes sizes = et_schema::traits(kind).sizes;
-  facts.kinds.insert(et_schema::to_string(kind));
+  facts.has_calls = true;
   facts.has_messages = facts.has_messages || et_schema::is_message(kind);
   facts.has_exchanges = facts.has_exchanges || is_exchange(call);
   const bool is_gather = sizes == CommSizes::kOutputOfAll || sizes == CommSizes::kOutputPerRank;
@@ -268,21 +269,20 @@ bool is_exchange(const Instruction& call) {
 }
 
 std::string_view to_string(GroupKind kind) {
-  return kKindNames[static_cast<std::size_t>(kind)];
+  return kKindNames[kind];
 }
 
 void add_group_kind(std::string_view text, GroupKinds& kinds) {
   const std::size_t at = std::min(text.rfind('='), text.size());
-  const std::string_view kind = text.substr(std::min(at + 1, text.size()));
-  const auto* const found = std::ranges::find(kKindNames, kind);
-  if (at == 0 || at == text.size() || found == kKindNames.end()) {
+  const auto kind = kKindNames.find(text.substr(std::min(at + 1, text.size())));
+  if (at == 0 || at == text.size() || !kind) {
     throw et_schema::usage_error(
         "a kind of group that cannot be read",
         {.field = "--group",
          .expected = "NAME=data, NAME=sharded, NAME=expert, NAME=tensor or NAME=pipeline",
          .got = std::string(text)});
   }
-  kinds[std::string(text.substr(0, at))] = static_cast<GroupKind>(found - kKindNames.begin());
+  kinds[std::string(text.substr(0, at))] = *kind;
 }
 
 DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said) {
@@ -290,7 +290,7 @@ DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said)
   const std::vector<CallFacts> facts = facts_of(bench);
   DecidedKinds kinds(bench.groups.size());
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (facts[i].kinds.empty()) {
+    if (!facts[i].has_calls) {
       continue;
     }
     const et_schema::ProcessGroup& group = bench.groups[i];

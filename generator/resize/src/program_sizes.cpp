@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <utility>
 #include <variant>
 
 #include "et_schema/model/bodies.h"
@@ -31,7 +30,7 @@ SizeRule size_rule(std::string_view op) {
 
 /// It lies without holes in all of its memory.
 bool is_whole(const Program& program, const Slot& slot) {
-  return slot.sparse || elements_of(slot) == 0 ||
+  return slot.sparse || element_count(slot) == 0 ||
          (slot.offset == 0 && dense_order(slot) &&
           et_schema::extent_bytes(slot) == program.storages[slot.storage].bytes);
 }
@@ -113,7 +112,7 @@ class ProgramSizes {
     each_slot(instruction, [&](const Slot& slot) {
       if (first == nullptr) {
         first = &slot;
-      } else if (elements_of(*first) != elements_of(slot)) {
+      } else if (element_count(*first) != element_count(slot)) {
         keep_all(instruction, why);
       } else {
         std::vector<std::int64_t> a = first->sizes;

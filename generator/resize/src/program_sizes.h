@@ -17,11 +17,7 @@ namespace understudy::generator {
 using SizeMap = std::map<std::int64_t, std::int64_t>;
 
 [[nodiscard]] std::int64_t elements_of(const std::vector<std::int64_t>& shape,
-                                       const SizeMap& sizes = {});
-[[nodiscard]] inline std::int64_t elements_of(const et_schema::Slot& slot,
-                                              const SizeMap& sizes = {}) {
-  return elements_of(slot.sizes, sizes);
-}
+                                       const SizeMap& sizes);
 
 /// Calls visit(number) for each integer that an argument is or lists.
 template <typename Value, typename Visit>

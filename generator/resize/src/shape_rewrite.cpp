@@ -4,7 +4,6 @@
 #include <numeric>
 #include <set>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include "et_schema/model/bodies.h"
@@ -208,7 +207,7 @@ class Rewriter {
 
 double elements_at(const Program& program, const Argument& argument) {
   const auto* slot = std::get_if<Argument::SlotRef>(&argument.value);
-  return slot == nullptr ? 0 : static_cast<double>(elements_of(program.slots[slot->id]));
+  return slot == nullptr ? 0 : static_cast<double>(element_count(program.slots[slot->id]));
 }
 
 /// Each row of the input meets each weight of each layer and direction.
@@ -231,10 +230,10 @@ double recurrent_flops(const Program& program, const Instruction& instruction) {
   double products = 0;
   et_schema::for_each_slot(weights, [&](SlotId slot) {
     const Slot& weight = program.slots[slot];
-    products += weight.sizes.size() == 2 ? static_cast<double>(elements_of(weight)) : 0;
+    products += weight.sizes.size() == 2 ? static_cast<double>(element_count(weight)) : 0;
   });
   const bool has_rows = !rows.sizes.empty() && rows.sizes.back() > 0;
-  const std::int64_t count = has_rows ? elements_of(rows) / rows.sizes.back() : 0;
+  const std::int64_t count = has_rows ? element_count(rows) / rows.sizes.back() : 0;
   const bool is_backward = instruction.name.find("backward") != std::string::npos;
   return (is_backward ? 4 : 2) * products * static_cast<double>(count);
 }
@@ -264,11 +263,11 @@ double flops_of(const Program& program, const Instruction& instruction) {
   }
   const bool is_backward = instruction.name.find("backward") != std::string::npos;
   const Slot& weight = *tensors[is_backward ? std::min<std::size_t>(2, tensors.size() - 1) : 1];
-  const double outputs = is_backward ? static_cast<double>(elements_of(*tensors.front()))
+  const double outputs = is_backward ? static_cast<double>(element_count(*tensors.front()))
                                      : elements_at(program, instruction.results.front());
   const double filter = weight.sizes.empty() || weight.sizes.front() == 0
                             ? 0
-                            : static_cast<double>(elements_of(weight) / weight.sizes.front());
+                            : static_cast<double>(element_count(weight) / weight.sizes.front());
   return (is_backward ? 4 : 2) * outputs * filter;
 }
 
@@ -315,7 +314,8 @@ Work work_of(const et_schema::Bench& bench) {
       work.flops += flops_of(program, instruction);
       for (const SlotId slot : et_schema::all_slots_of(instruction)) {
         const Slot& layout = program.slots[slot];
-        work.bytes += static_cast<double>(elements_of(layout) * et_schema::item_size(layout.dtype));
+        work.bytes +=
+            static_cast<double>(element_count(layout) * et_schema::item_size(layout.dtype));
       }
     }
   }

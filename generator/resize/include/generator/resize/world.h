@@ -21,7 +21,6 @@ enum class GroupKind : std::uint8_t {
   kTensor,    ///< each layer, or the sequence
   kPipeline,  ///< the layers, or what goes round from rank to rank
 };
-inline constexpr std::size_t kGroupKinds = static_cast<std::size_t>(GroupKind::kPipeline) + 1;
 /// "data", "sharded", "expert", "tensor", "pipeline".
 [[nodiscard]] std::string_view to_string(GroupKind kind);
 /// Whether its number of ranks follows the job's; else it stays.
