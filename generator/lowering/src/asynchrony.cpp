@@ -1,5 +1,3 @@
-#include "generator/lowering/asynchrony.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/touches.h"
 #include "generator/flow/model_names.h"
+#include "generator/lowering/lowering.h"
 
 namespace understudy::generator {
 namespace {

@@ -1,5 +1,3 @@
-#include "generator/lowering/timings.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +15,7 @@
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/model_names.h"
 #include "generator/link/host.h"
+#include "generator/lowering/lowering.h"
 
 namespace understudy::generator {
 namespace {

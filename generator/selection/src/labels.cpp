@@ -1,5 +1,3 @@
-#include "generator/selection/labels.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,6 +8,7 @@
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/model_names.h"
+#include "generator/selection/selection.h"
 
 namespace understudy::generator {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
-#include "generator/lowering/slots.h"
 #include "reuse_rules.h"
 #include "value_kinds.h"
 #include "value_rules.h"
@@ -147,6 +146,66 @@ std::optional<ValueRule> extended(ValueRule rule, std::int64_t count, std::int64
   return rule;
 }
 
+/// Lengths that are asked of parts, and zeros between them; none where nobody asks for such.
+std::optional<ValueRule> lengths_of_parts(const std::vector<Demand>& demands, const Slot& slot) {
+  std::map<std::int64_t, const Demand*> parts;  // by offset, of each the largest
+  for (const Demand& demand : demands) {
+    if (demand.rule.is<Lengths>() && demand.dtype == slot.dtype) {
+      const Demand*& part = parts[demand.offset];
+      part = part == nullptr || demand.count > part->count ? &demand : part;
+    }
+  }
+  ValueRule whole;
+  std::vector<ValueRule::Segment> segments;
+  std::int64_t covered = slot.offset;
+  const std::int64_t end = slot.offset + element_count(slot);
+  for (const auto& [offset, part] : parts) {
+    if (offset < covered || offset + part->count > end) {
+      continue;
+    }
+    if (offset > covered) {
+      segments.push_back({offset - covered, 0});
+    }
+    const std::vector<ValueRule::Segment>& asked = std::get<Lengths>(part->rule.kind).segments;
+    segments.insert(segments.end(), asked.begin(), asked.end());
+    covered = offset + part->count;
+    whole = part->rule;
+  }
+  if (whole.why.empty() && segments.empty()) {
+    return std::nullopt;
+  }
+  if (covered < end) {
+    segments.push_back({end - covered, 0});
+  }
+  whole.kind = Lengths{std::move(segments)};
+  return whole;
+}
+
+/// A range of some elements says less than the reuse recorded of all of them.
+bool is_met_by_a_reuse(const std::vector<Demand>& demands, const Demand& demand) {
+  const auto* range = demand.rule.as<Integers>();
+  return range != nullptr && range->distinct == 0 &&
+         std::ranges::any_of(demands, [&](const Demand& other) {
+           const auto* reused = other.rule.as<ReusedIntegers>();
+           return reused != nullptr && covers(other, demand) &&
+                  (demand.rule.why == kCapturedRange ||
+                   (range->low <= reused->low && reused->high <= range->high));
+         });
+}
+
+/// A range of some elements, within those that are asked of more elements, they among them.
+ValueRule range_of_part(const std::vector<Demand>& demands, const Demand& demand) {
+  ValueRule rule = demand.rule;
+  Integers& range = std::get<Integers>(rule.kind);
+  for (const Demand& other : demands) {
+    const auto* whole = other.rule.as<Integers>();
+    if (whole != nullptr && covers(other, demand)) {
+      narrow(range, *whole);
+    }
+  }
+  return rule;
+}
+
 }  // namespace
 
 bool is_order_free(const ValueRule& rule) {
@@ -222,67 +281,7 @@ std::optional<ValueRule> Demands::rule_of_all(const Slot& slot) const {
   if (first || widest_one->count == all || is_order_free(widest_one->rule)) {
     return first ? first : widest_one->rule;
   }
-  return lengths_of_parts(slot);
-}
-
-/// Lengths that are asked of parts, and zeros between them; none where nobody asks for such.
-std::optional<ValueRule> Demands::lengths_of_parts(const Slot& slot) const {
-  std::map<std::int64_t, const Demand*> parts;  // by offset, of each the largest
-  for (const Demand& demand : by_storage_[slot.storage]) {
-    if (demand.rule.is<Lengths>() && demand.dtype == slot.dtype) {
-      const Demand*& part = parts[demand.offset];
-      part = part == nullptr || demand.count > part->count ? &demand : part;
-    }
-  }
-  ValueRule whole;
-  std::vector<ValueRule::Segment> segments;
-  std::int64_t covered = slot.offset;
-  const std::int64_t end = slot.offset + element_count(slot);
-  for (const auto& [offset, part] : parts) {
-    if (offset < covered || offset + part->count > end) {
-      continue;
-    }
-    if (offset > covered) {
-      segments.push_back({offset - covered, 0});
-    }
-    const std::vector<ValueRule::Segment>& asked = std::get<Lengths>(part->rule.kind).segments;
-    segments.insert(segments.end(), asked.begin(), asked.end());
-    covered = offset + part->count;
-    whole = part->rule;
-  }
-  if (whole.why.empty() && segments.empty()) {
-    return std::nullopt;
-  }
-  if (covered < end) {
-    segments.push_back({end - covered, 0});
-  }
-  whole.kind = Lengths{std::move(segments)};
-  return whole;
-}
-
-/// A range of some elements says less than the reuse recorded of all of them.
-bool Demands::is_met_by_a_reuse(StorageId storage, const Demand& demand) const {
-  const auto* range = demand.rule.as<Integers>();
-  return range != nullptr && range->distinct == 0 &&
-         std::ranges::any_of(by_storage_[storage], [&](const Demand& other) {
-           const auto* reused = other.rule.as<ReusedIntegers>();
-           return reused != nullptr && covers(other, demand) &&
-                  (demand.rule.why == kCapturedRange ||
-                   (range->low <= reused->low && reused->high <= range->high));
-         });
-}
-
-/// A range of some elements, within those that are asked of more elements, they among them.
-ValueRule Demands::range_of_part(StorageId storage, const Demand& demand) const {
-  ValueRule rule = demand.rule;
-  Integers& range = std::get<Integers>(rule.kind);
-  for (const Demand& other : by_storage_[storage]) {
-    const auto* whole = other.rule.as<Integers>();
-    if (whole != nullptr && covers(other, demand)) {
-      narrow(range, *whole);
-    }
-  }
-  return rule;
+  return lengths_of_parts(by_storage_[slot.storage], slot);
 }
 
 void Demands::write(const IndexSpread& spread) {
@@ -299,10 +298,10 @@ void Demands::write(const IndexSpread& spread) {
       continue;
     }
     for (const Demand& demand : by_storage_[storage]) {
-      if (demand.count > 0 && !is_met_by_a_reuse(storage, demand)) {
+      if (demand.count > 0 && !is_met_by_a_reuse(by_storage_[storage], demand)) {
         Demand wanted = demand;
         if (demand.rule.is<Integers>()) {
-          wanted.rule = range_of_part(storage, demand);
+          wanted.rule = range_of_part(by_storage_[storage], demand);
           if (demand.rule.why != kCapturedRange) {
             wanted.rule = spread_indices(wanted.rule, spread, demand.count, storage);
           }

@@ -57,11 +57,6 @@ class Demands {
  private:
   void write(et_schema::StorageId storage, const std::vector<et_schema::SlotId>& slots,
              const Demand& demand);
-  [[nodiscard]] std::optional<et_schema::ValueRule> lengths_of_parts(
-      const et_schema::Slot& slot) const;
-  [[nodiscard]] bool is_met_by_a_reuse(et_schema::StorageId storage, const Demand& demand) const;
-  [[nodiscard]] et_schema::ValueRule range_of_part(et_schema::StorageId storage,
-                                                   const Demand& demand) const;
 
   et_schema::Program& program_;
   std::vector<std::vector<Demand>> by_storage_;

@@ -1,5 +1,3 @@
-#include "generator/values/masks.h"
-
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -10,7 +8,7 @@
 
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
-#include "generator/lowering/slots.h"
+#include "generator/values/value_flow.h"
 #include "value_kinds.h"
 #include "value_rules.h"
 

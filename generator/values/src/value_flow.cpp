@@ -13,15 +13,72 @@
 #include "demands.h"
 #include "et_schema/model/unrecorded.h"
 #include "generator/flow/model_names.h"
-#include "generator/values/masks.h"
 #include "reuse_rules.h"
-#include "sparse_counts.h"
 #include "value_carry.h"
 #include "value_kinds.h"
 #include "value_rules.h"
 
 namespace understudy::generator {
 namespace {
+
+/// How many different rows a sparse gradient has decides shapes once it is coalesced. This carries
+/// the recorded number against the flow to the indices that the gradient was made of, which are
+/// then drawn with as many different values.
+class SparseCounts {
+ public:
+  explicit SparseCounts(const Program& program) : program_(program) {}
+
+  /// Looks at one operator; operators come in reverse order.
+  void visit(const Instruction& instruction, Demands& demands) {
+    const std::optional<SlotId> result = slot_at(instruction.results, 0);
+    const std::optional<SlotId> self = slot_named(program_, instruction, "self");
+    if (!result) {
+      return;
+    }
+    const et_schema::SparsePart part = operator_facts(instruction.name).part;
+    const et_schema::Slot& made = program_.slots[*result];
+    if (self && part == et_schema::SparsePart::kIndices && made.sizes.size() == 2) {
+      note(*self, made.sizes[1]);
+      for (const Demand& demand : demands.on(made.storage)) {
+        const auto* integers = demand.rule.as<et_schema::ValueRule::Integers>();
+        if (integers != nullptr && integers->distinct > 0) {
+          different_[program_.slots[*self].storage] = integers->distinct;
+        }
+      }
+      return;
+    }
+    if (self && part == et_schema::SparsePart::kValues && !made.sizes.empty()) {
+      note(*self, made.sizes[0]);
+      return;
+    }
+    if (self && part == et_schema::SparsePart::kCoalesced) {
+      const auto rows = rows_.find(made.storage);
+      if (rows != rows_.end()) {
+        different_[program_.slots[*self].storage] = rows->second;
+      }
+      return;
+    }
+    const auto different = different_.find(made.storage);
+    if (!made.sparse || different == different_.end()) {
+      return;
+    }
+    if (const std::optional<SlotId> indices = slot_named(program_, instruction, "indices")) {
+      demands.ask(*indices, {et_schema::ValueRule::Integers{
+                                 .high = made.sizes.empty() ? 1 : made.sizes.front(),
+                                 .distinct = different->second},
+                             "rows of a coalesced gradient"});
+    } else if (self && program_.slots[*self].sparse) {
+      different_[program_.slots[*self].storage] = different->second;
+    }
+  }
+
+ private:
+  void note(SlotId sparse, std::int64_t count) { rows_[program_.slots[sparse].storage] = count; }
+
+  const Program& program_;
+  std::map<StorageId, std::int64_t> rows_;       ///< of coalesced tensors
+  std::map<StorageId, std::int64_t> different_;  ///< of tensors that are coalesced later
+};
 
 class ValueAssigner {
  public:

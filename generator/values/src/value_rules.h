@@ -37,6 +37,9 @@ using et_schema::without_overload;
 [[nodiscard]] bool decides_a_shape(const ArgumentFact& row,
                                    const et_schema::Instruction& instruction);
 
+/// Whether a slot used as an index is a mask: Boolean, or the older unsigned bytes.
+[[nodiscard]] bool is_mask(const et_schema::Slot& slot);
+
 /// An argument of an instruction by its name in the recorded schema; null if there is none.
 [[nodiscard]] const et_schema::Argument* find_argument(const et_schema::Program& program,
                                                        const et_schema::Instruction& instruction,

@@ -7,6 +7,7 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
 #include "generator/flow/flow.h"
+#include "generator/link/link.h"
 #include "generator/options/options.h"
 
 namespace understudy::generator {
@@ -51,5 +52,18 @@ void apply_filters(const et_schema::Trace& trace, const CommCalls& calls,
 
 /// The filters as a report names them, one per line: "--only compute".
 [[nodiscard]] std::vector<std::string> describe_filters(const GenerateOptions& options);
+
+struct LabelsFound {
+  std::vector<WorkingLabel> working;
+  std::uint64_t handed_on = 0;  ///< functions whose backward only passes its gradient on
+};
+
+/// Finds labels that did work which no operator shows (docs/design.md, "Selection", 6 and 7):
+/// labels of the backward pass that take a gradient and have only allocations below them, and
+/// compiled graphs whose kernels have no nodes. PyTorch's own autograd nodes without operators only
+/// pass a gradient on; their names end in a number, or are AccumulateGrad. `link` may be null: then
+/// no time shows which functions only pass a gradient on, and all count as work.
+[[nodiscard]] LabelsFound find_labels(const et_schema::Trace& trace, const Flow& flow, IdRange step,
+                                      const Selected& selected, const Link* link);
 
 }  // namespace understudy::generator

@@ -25,4 +25,10 @@ struct CapturedValues {
 void assign_values(et_schema::Program& program, const CapturedValues& captured,
                    const IndexSpread& spread = {});
 
+/// Replaces each mask whose number of true elements decides a shape (masked_select, nonzero, a
+/// Boolean index) by an external one made with the recorded number (Loss::kMadeMasks): computed
+/// from other values than the original's it would select another number, and all that follows would
+/// have another shape. In bodies too.
+void make_masks(et_schema::Program& program);
+
 }  // namespace understudy::generator
