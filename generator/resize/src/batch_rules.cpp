@@ -10,17 +10,9 @@
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
+namespace batch {
 namespace {
 
-using batch::all_of;
-using batch::each_result;
-using batch::elements;
-using batch::input;
-using batch::made;
-using batch::none;
-using batch::numbers_at;
-using batch::refuse;
-using batch::text_of;
 using Rule = std::vector<Dims> (*)(const BatchCall&);
 
 /// Results are as large as the arguments together, each aligned at its last dimension.
@@ -265,7 +257,7 @@ constexpr std::array<RuleRow, et_schema::kBatchRuleCount> kRules = {{
     {kNoRule, nullptr},
     {kBroadcast, broadcast},
     {kLoss, loss},
-    {kByIndices, batch::index},
+    {kByIndices, index},
     {kLikeFirst, [](const BatchCall& call) { return like(call, {0}); }},
     {kLikeFirstTwice,
      [](const BatchCall& call) {
@@ -277,14 +269,14 @@ constexpr std::array<RuleRow, et_schema::kBatchRuleCount> kRules = {{
        return like(call, {1, 2, 3});
      }},
     {kSelectedRows, selected_rows},
-    {kPartBackward, batch::part_backward},
-    {kComplexOfPairs, batch::complex_of_pairs},
-    {kPairsOfComplex, batch::pairs_of_complex},
-    {kReshape, batch::reshape},
-    {kTranspose, batch::transpose},
-    {kPermute, batch::permute},
-    {kExpand, batch::expand},
-    {kFactory, batch::factory},
+    {kPartBackward, part_backward},
+    {kComplexOfPairs, complex_of_pairs},
+    {kPairsOfComplex, pairs_of_complex},
+    {kReshape, reshape},
+    {kTranspose, transpose},
+    {kPermute, permute},
+    {kExpand, expand},
+    {kFactory, factory},
     {kProduct, product},
     {kProductAndAddend, product_and_addend},
     {kLinear, linear},
@@ -295,10 +287,10 @@ constexpr std::array<RuleRow, et_schema::kBatchRuleCount> kRules = {{
     {kSparseIndices, sparse_indices},
     {kSparseValues, sparse_values},
     {kBags, bags},
-    {kConcatenate, batch::concatenate},
-    {kStack, batch::stack},
-    {kPartAlongFirst, batch::part_along_first},
-    {kPartAlongSecond, batch::part_along_second},
+    {kConcatenate, concatenate},
+    {kStack, stack},
+    {kPartAlongFirst, part_along_first},
+    {kPartAlongSecond, part_along_second},
 }};
 
 constexpr bool are_in_order() {
@@ -316,13 +308,14 @@ Rule rule_of(std::string_view name) {
 }
 
 }  // namespace
+}  // namespace batch
 
 bool has_rule(const et_schema::Instruction& instruction) {
-  return instruction.kind != InstructionKind::kOp || rule_of(instruction.name) != nullptr;
+  return instruction.kind != InstructionKind::kOp || batch::rule_of(instruction.name) != nullptr;
 }
 
 bool is_bag(std::string_view name) {
-  return rule_of(name) == bags;
+  return batch::rule_of(name) == batch::bags;
 }
 
 bool grows(const Dims& dims) {
@@ -333,13 +326,13 @@ std::vector<Dims> batch_of_results(const BatchCall& call) {
   const bool meets_batch = std::ranges::any_of(
       call.inputs, [](const BatchTensor& in) { return grows(in.dims) || in.holds_more; });
   if (meets_batch && et_schema::operator_facts(call.instruction.name).name == "aten::coalesce") {
-    refuse("sparse tensors that need not be coalesced", call.instruction.name);
+    batch::refuse("sparse tensors that need not be coalesced", call.instruction.name);
   }
   const bool is_alias = call.instruction.kind == InstructionKind::kAlias;
-  const Rule rule = rule_of(call.instruction.name);
+  const batch::Rule rule = batch::rule_of(call.instruction.name);
   if (meets_batch && !is_alias &&
       (call.instruction.kind != InstructionKind::kOp || rule == nullptr)) {
-    refuse("an operator whose rule is known", call.instruction.name);
+    batch::refuse("an operator whose rule is known", call.instruction.name);
   }
   if (call.outputs.empty()) {
     return {};
@@ -350,7 +343,8 @@ std::vector<Dims> batch_of_results(const BatchCall& call) {
   if (meets_batch || (rule == batch::expand && !call.inputs.empty())) {
     return rule(call);
   }
-  return call.inputs.empty() || rule == batch::factory ? batch::factory(call) : no_batch(call);
+  return call.inputs.empty() || rule == batch::factory ? batch::factory(call)
+                                                       : batch::no_batch(call);
 }
 
 }  // namespace understudy::generator

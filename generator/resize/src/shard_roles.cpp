@@ -1,5 +1,3 @@
-#include "shard_roles.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,6 +17,7 @@
 #include "generator/flow/model_names.h"
 #include "group_kinds.h"
 #include "mesh.h"
+#include "shards.h"
 
 namespace understudy::generator {
 namespace {
@@ -143,23 +142,17 @@ PartUse part_use(const Program& program, const Instruction& instruction,
 
 }  // namespace
 
-ShardRoles::ShardRoles(const Program& program, const std::set<et_schema::GroupId>& groups,
-                       std::int64_t ranks, int rank)
-    : program_(program),
-      groups_(groups),
-      ranks_(ranks),
-      rank_(rank),
-      roles_(program.slots.size(), ShardRole::kOther) {
-  begin(groups);
+void Shards::find_roles() {
+  begin();
   carry_on();
-  for (const Instruction& instruction : program.instructions) {
+  for (const Instruction& instruction : program_.instructions) {
     if (concern(instruction)) {
       check(instruction);
     }
   }
 }
 
-bool ShardRoles::set(SlotId slot, ShardRole role) {
+bool Shards::set(SlotId slot, ShardRole role) {
   if (roles_[slot] == role) {
     return false;
   }
@@ -176,7 +169,7 @@ bool ShardRoles::set(SlotId slot, ShardRole role) {
   return true;
 }
 
-bool ShardRoles::set_all(const Slots& slots, ShardRole role) {
+bool Shards::set_all(const Slots& slots, ShardRole role) {
   bool is_carried = false;
   for (const SlotId slot : slots) {
     is_carried = set(slot, role) || is_carried;
@@ -184,11 +177,11 @@ bool ShardRoles::set_all(const Slots& slots, ShardRole role) {
   return is_carried;
 }
 
-void ShardRoles::begin(const std::set<et_schema::GroupId>& groups) {
+void Shards::begin() {
   each_communication(program_.instructions, [&](const Instruction& call) {
     const et_schema::CommSizes sizes = et_schema::traits(call.comm->kind).sizes;
     const bool gathers = sizes == et_schema::CommSizes::kOutputOfAll;
-    if (!groups.contains(call.comm->group) ||
+    if (!groups_.contains(call.comm->group) ||
         (!gathers && sizes != et_schema::CommSizes::kInputOfAll)) {
       return;
     }
@@ -197,14 +190,14 @@ void ShardRoles::begin(const std::set<et_schema::GroupId>& groups) {
     static_cast<void>(set_all(parts, ShardRole::kPart));
     for (std::size_t i = 0; i < std::min(parts.size(), wholes.size()); ++i) {
       const StorageId storage = program_.slots[parts[i]].storage;
-      if (ranks_ > 1 && storage == program_.slots[wholes[i]].storage) {
+      if (from_ > 1 && storage == program_.slots[wholes[i]].storage) {
         in_place_[storage] = element_count(program_.slots[parts[i]]);
       }
     }
   });
 }
 
-void ShardRoles::carry_on() {
+void Shards::carry_on() {
   bool is_carried = true;
   while (is_carried) {
     is_carried = carry_by_memory();
@@ -215,7 +208,7 @@ void ShardRoles::carry_on() {
 }
 
 /// The same memory in another shape.
-bool ShardRoles::carry_by_memory() {
+bool Shards::carry_by_memory() {
   std::set<std::tuple<StorageId, std::int64_t, std::int64_t>> parts;
   const auto place_of = [this](SlotId id) {
     const Slot& slot = program_.slots[id];
@@ -237,7 +230,7 @@ bool ShardRoles::carry_by_memory() {
   return is_carried;
 }
 
-bool ShardRoles::carry(const Instruction& instruction) {
+bool Shards::carry(const Instruction& instruction) {
   switch (part_use(program_, instruction, groups_)) {
     case PartUse::kByElement:
       return carry_columns(instruction);
@@ -259,7 +252,7 @@ bool ShardRoles::carry(const Instruction& instruction) {
   return false;
 }
 
-bool ShardRoles::carry_columns(const Instruction& instruction) {
+bool Shards::carry_columns(const Instruction& instruction) {
   bool is_carried = false;
   for (const Slots& column : columns_of(instruction)) {
     const auto part =
@@ -276,7 +269,7 @@ bool ShardRoles::carry_columns(const Instruction& instruction) {
   return is_carried;
 }
 
-bool ShardRoles::carry_pieces(const Instruction& instruction) {
+bool Shards::carry_pieces(const Instruction& instruction) {
   const bool is_joined = et_schema::base_name(instruction.name) == "cat";
   Slots whole = et_schema::slots_in(instruction.args);
   Slots pieces = et_schema::slots_in(instruction.results);
@@ -301,45 +294,45 @@ bool ShardRoles::carry_pieces(const Instruction& instruction) {
          set(whole.front(), ShardRole::kPart);
 }
 
-bool ShardRoles::carry_tables(const Instruction& instruction) {
+bool Shards::carry_tables(const Instruction& instruction) {
   const bool copies_out = et_schema::base_name(instruction.name) == "split_with_sizes_copy";
   Slots slots = et_schema::slots_in(copies_out ? instruction.args
                                                : std::vector<Argument>{instruction.args.back()});
   std::erase_if(slots, [this](SlotId slot) {
     const std::vector<std::int64_t>& sizes = program_.slots[slot].sizes;
-    return sizes.size() != 2 || sizes[0] != ranks_;
+    return sizes.size() != 2 || sizes[0] != from_;
   });
   return set_all(slots, ShardRole::kTable);
 }
 
-bool ShardRoles::concern(const Instruction& instruction) const {
+bool Shards::concern(const Instruction& instruction) const {
   return std::ranges::any_of(et_schema::all_slots_of(instruction),
-                             [this](SlotId slot) { return of(slot) != ShardRole::kOther; });
+                             [this](SlotId slot) { return role_of(slot) != ShardRole::kOther; });
 }
 
 /// Of a view: the same part, or the same of other memory.
-bool ShardRoles::keeps_parts(const Instruction& instruction) const {
+bool Shards::keeps_parts(const Instruction& instruction) const {
   const Slots in = et_schema::slots_in(instruction.args);
   const Slots out = et_schema::slots_in(instruction.results);
   return in.size() != 1 || out.size() != 1 ||
-         (of(in[0]) == ShardRole::kPart) == (of(out[0]) == ShardRole::kPart);
+         (role_of(in[0]) == ShardRole::kPart) == (role_of(out[0]) == ShardRole::kPart);
 }
 
-bool ShardRoles::makes_like_other(const Instruction& instruction) const {
+bool Shards::makes_like_other(const Instruction& instruction) const {
   return part_use(program_, instruction, groups_) == PartUse::kMakesLike &&
-         of(et_schema::slots_in(instruction.args).front()) != ShardRole::kPart;
+         role_of(et_schema::slots_in(instruction.args).front()) != ShardRole::kPart;
 }
 
-bool ShardRoles::leaves_part(const Instruction& alias) const {
+bool Shards::leaves_part(const Instruction& alias) const {
   const Slots in = et_schema::slots_in(alias.args);
   const Slots out = et_schema::slots_in(alias.results);
   return alias.kind == InstructionKind::kAlias && in.size() == 1 && out.size() == 1 &&
-         of(in.front()) == ShardRole::kPart && of(out.front()) != ShardRole::kPart;
+         role_of(in.front()) == ShardRole::kPart && role_of(out.front()) != ShardRole::kPart;
 }
 
 /// Memory for which a gathered whole is taken apart, which has nothing to do with a part that lay
 /// there.
-bool ShardRoles::is_memory_of_wholes(StorageId storage) const {
+bool Shards::is_memory_of_wholes(StorageId storage) const {
   bool is_whole = false;
   for (SlotId id = 0; id < roles_.size(); ++id) {
     is_whole =
@@ -349,13 +342,11 @@ bool ShardRoles::is_memory_of_wholes(StorageId storage) const {
 }
 
 /// A tensor that meets a part element by element and is none.
-const Slot* ShardRoles::foreign(const Instruction& instruction) const {
+const Slot* Shards::foreign(const Instruction& instruction) const {
   const std::vector<Slots> columns = columns_of(instruction);
   const auto is_part = [this](SlotId slot) { return roles_[slot] == ShardRole::kPart; };
-  bool meets_parts = false;
-  for (const Slots& column : columns) {
-    meets_parts = meets_parts || std::ranges::any_of(column, is_part);
-  }
+  const bool meets_parts = std::ranges::any_of(
+      columns, [&](const Slots& column) { return std::ranges::any_of(column, is_part); });
   for (const Slots& column : columns) {
     const bool is_single = &column == &columns.front();
     for (const SlotId slot : column) {
@@ -369,7 +360,7 @@ const Slot* ShardRoles::foreign(const Instruction& instruction) const {
 }
 
 /// A piece that is no stretch of the part, so that its place does not tell its size.
-const Slot* ShardRoles::scattered(const Instruction& instruction) const {
+const Slot* Shards::scattered(const Instruction& instruction) const {
   for (const SlotId slot : et_schema::slots_in(instruction.results)) {
     if (roles_[slot] == ShardRole::kPart && !is_contiguous(program_.slots[slot])) {
       return &program_.slots[slot];
@@ -378,7 +369,7 @@ const Slot* ShardRoles::scattered(const Instruction& instruction) const {
   return nullptr;
 }
 
-void ShardRoles::check(const Instruction& instruction) const {
+void Shards::check(const Instruction& instruction) const {
   const PartUse use = part_use(program_, instruction, groups_);
   std::string got = instruction.name;
   bool fits = use != PartUse::kUnknown && (use != PartUse::kView || keeps_parts(instruction));

@@ -26,7 +26,14 @@ void read_from_outside(Slot tensor, Instruction& instruction, Program& program) 
 
 Shards::Shards(const Program& program, const std::set<et_schema::GroupId>& groups,
                std::int64_t from, std::int64_t to, int rank)
-    : program_(program), from_(from), to_(to), rank_(rank), roles_(program, groups, from, rank) {}
+    : program_(program),
+      groups_(groups),
+      from_(from),
+      to_(to),
+      rank_(rank),
+      roles_(program.slots.size(), ShardRole::kOther) {
+  find_roles();
+}
 
 std::int64_t Shards::part_of(std::int64_t number, SlotId slot) const {
   const std::optional<std::int64_t> part = times_exactly(number, from_, to_);
@@ -44,7 +51,7 @@ std::int64_t Shards::part_of(std::int64_t number, SlotId slot) const {
 void Shards::resize(Slot& slot, SlotId id, std::int64_t recorded_position,
                     std::int64_t position) const {
   const Slot& was = program_.slots[id];
-  if (roles_.of(id) == ShardRole::kTable) {
+  if (role_of(id) == ShardRole::kTable) {
     slot.sizes = {to_, part_of(was.sizes[1], id)};
     slot.offset = part_of(was.offset, id);
     if (!was.strides.empty()) {
@@ -55,8 +62,8 @@ void Shards::resize(Slot& slot, SlotId id, std::int64_t recorded_position,
   if (!slot.sizes.empty()) {
     slot.sizes[0] = part_of(was.sizes[0], id);
   }
-  const auto found = roles_.in_place().find(was.storage);
-  if (found == roles_.in_place().end()) {
+  const auto found = in_place_.find(was.storage);
+  if (found == in_place_.end()) {
     slot.offset = part_of(was.offset, id);
     return;
   }
@@ -67,7 +74,7 @@ void Shards::resize(Slot& slot, SlotId id, std::int64_t recorded_position,
 std::uint64_t Shards::apply(Program& program, std::int64_t recorded_position,
                             std::int64_t position) const {
   for (SlotId id = 0; id < roles_.size(); ++id) {
-    if (roles_.of(id) != ShardRole::kOther) {
+    if (role_of(id) != ShardRole::kOther) {
       resize(program.slots[id], id, recorded_position, position);
     }
   }
@@ -81,7 +88,7 @@ std::uint64_t Shards::apply(Program& program, std::int64_t recorded_position,
 /// A part may have been made in the sizes of a piece of a whole.
 void Shards::give_templates(Program& program) const {
   for (Instruction& instruction : program.instructions) {
-    if (!roles_.concern(instruction) || !roles_.makes_like_other(instruction)) {
+    if (!concern(instruction) || !makes_like_other(instruction)) {
       continue;
     }
     Slot like = program.slots[et_schema::slots_in(instruction.results).front()];
@@ -99,7 +106,7 @@ void Shards::give_templates(Program& program) const {
 void Shards::separate_memory(Program& program) const {
   std::map<StorageId, StorageId> own;
   for (Instruction& instruction : program.instructions) {
-    if (!roles_.leaves_part(instruction)) {
+    if (!leaves_part(instruction)) {
       continue;
     }
     const SlotId out = et_schema::slots_in(instruction.results).front();
@@ -120,7 +127,7 @@ std::int64_t Shards::move_wholes(StorageId from, StorageId to, Program& program)
   std::int64_t bytes = 0;
   for (SlotId id = 0; id < roles_.size(); ++id) {
     Slot& slot = program.slots[id];
-    if (program_.slots[id].storage == from && roles_.of(id) != ShardRole::kPart) {
+    if (program_.slots[id].storage == from && role_of(id) != ShardRole::kPart) {
       slot.storage = to;
       bytes = std::max(bytes, et_schema::extent_bytes(slot));
     }
@@ -132,7 +139,7 @@ std::uint64_t Shards::change(std::vector<Instruction>& instructions, const Progr
                              std::int64_t position) const {
   std::uint64_t dropped_bodies = 0;
   for (Instruction& instruction : instructions) {
-    if (!roles_.concern(instruction)) {
+    if (!concern(instruction)) {
       continue;
     }
     scale_arguments(program_, scaled, instruction, RankPart{to_, position});

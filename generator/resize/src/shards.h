@@ -1,20 +1,28 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
 #include "et_schema/model/program.h"
-#include "shard_roles.h"
 
 namespace understudy::generator {
+
+/// What a tensor holds of parameters that are sharded over ranks (FSDP, ZeRO).
+enum class ShardRole : std::uint8_t {
+  kOther,
+  kPart,  ///< one rank's: the first dimension is divided
+  kTable  ///< a whole as [ranks, parts]
+};
 
 /// A rank's part of parameters that are sharded over ranks (FSDP, ZeRO) becomes one of another
 /// number of ranks. What is gathered keeps its size.
 class Shards {
  public:
-  /// `groups`: of the ranks that share parameters, `from` of them, `to` in the other job. Throws
-  /// Error (bad input) as ShardRoles does.
+  /// `groups`: of the ranks that share parameters, `from` of them, `to` in the other job. The
+  /// program must outlive this. Throws Error (bad input), by operator, where no rule says what it
+  /// does with a part.
   Shards(const et_schema::Program& program, const std::set<et_schema::GroupId>& groups,
          std::int64_t from, std::int64_t to, int rank);
 
@@ -26,6 +34,35 @@ class Shards {
                       std::int64_t position) const;
 
  private:
+  /// The roles of the program's tensors: carried from what is gathered and scattered to all memory
+  /// and all operators that hold a part, against the data flow too (shard_roles.cpp).
+  void find_roles();
+  void begin();
+  void carry_on();
+  [[nodiscard]] bool carry_by_memory();
+  [[nodiscard]] bool carry(const et_schema::Instruction& instruction);
+  [[nodiscard]] bool carry_columns(const et_schema::Instruction& instruction);
+  [[nodiscard]] bool carry_pieces(const et_schema::Instruction& instruction);
+  [[nodiscard]] bool carry_tables(const et_schema::Instruction& instruction);
+  [[nodiscard]] bool set(et_schema::SlotId slot, ShardRole role);
+  [[nodiscard]] bool set_all(const std::vector<et_schema::SlotId>& slots, ShardRole role);
+  void check(const et_schema::Instruction& instruction) const;
+  [[nodiscard]] bool keeps_parts(const et_schema::Instruction& instruction) const;
+  [[nodiscard]] bool is_memory_of_wholes(et_schema::StorageId storage) const;
+  [[nodiscard]] const et_schema::Slot* foreign(const et_schema::Instruction& instruction) const;
+  [[nodiscard]] const et_schema::Slot* scattered(const et_schema::Instruction& instruction) const;
+
+  /// A slot that the recorded program lacks has none.
+  [[nodiscard]] ShardRole role_of(et_schema::SlotId slot) const {
+    return slot < roles_.size() ? roles_[slot] : ShardRole::kOther;
+  }
+  /// Whether a tensor of the instruction has one.
+  [[nodiscard]] bool concern(const et_schema::Instruction& instruction) const;
+  /// Of an alias: whether it sees the memory of a part as something else.
+  [[nodiscard]] bool leaves_part(const et_schema::Instruction& alias) const;
+  /// Whether it makes memory in the sizes of a tensor that is no part.
+  [[nodiscard]] bool makes_like_other(const et_schema::Instruction& instruction) const;
+
   [[nodiscard]] std::int64_t part_of(std::int64_t number, et_schema::SlotId slot) const;
   void resize(et_schema::Slot& slot, et_schema::SlotId id, std::int64_t recorded_position,
               std::int64_t position) const;
@@ -37,10 +74,12 @@ class Shards {
                        const et_schema::Program& scaled, std::int64_t position) const;
 
   const et_schema::Program& program_;
+  std::set<et_schema::GroupId> groups_;
   std::int64_t from_;
   std::int64_t to_;
   int rank_;
-  ShardRoles roles_;
+  std::vector<ShardRole> roles_;                           ///< by slot
+  std::map<et_schema::StorageId, std::int64_t> in_place_;  ///< elements of a part gathered there
 };
 
 }  // namespace understudy::generator
