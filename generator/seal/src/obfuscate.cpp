@@ -25,9 +25,10 @@ using et_schema::Bench;
 using et_schema::is_public_operator;
 
 /// Numbers in ascending order get 1, 2, …; 0 is none, and stays.
+template <typename Number>
 class Renumbering {
  public:
-  void see(std::uint64_t number) {
+  void see(Number number) {
     if (number != 0) {
       numbers_.push_back(number);
     }
@@ -36,13 +37,13 @@ class Renumbering {
     std::ranges::sort(numbers_);
     numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
   }
-  [[nodiscard]] std::uint64_t of(std::uint64_t number) const {
+  [[nodiscard]] Number of(Number number) const {
     const auto place = std::ranges::lower_bound(numbers_, number) - numbers_.begin();
-    return number == 0 ? 0 : static_cast<std::uint64_t>(place) + 1;
+    return number == 0 ? 0 : static_cast<Number>(place) + 1;
   }
 
  private:
-  std::vector<std::uint64_t> numbers_;
+  std::vector<Number> numbers_;
 };
 
 class Obfuscator {
@@ -101,22 +102,21 @@ class Obfuscator {
   }
 
   void hide_program(Program& program) {
-    Renumbering nodes;
-    Renumbering threads;
-    Renumbering streams;
+    Renumbering<std::uint64_t> nodes;
+    Renumbering<std::uint64_t> threads;
+    Renumbering<std::int64_t> streams;
     for_each_instruction(program.instructions, [&](Instruction& instruction) {
       nodes.see(instruction.node_id);
       threads.see(instruction.thread);
-      streams.see(stream_of(instruction));
+      if (instruction.timing) {
+        streams.see(instruction.timing->stream.value_or(0));
+      }
     });
     nodes.close();
     threads.close();
-    for_each_wait_stream(
-        program, [&](std::int64_t& stream) { streams.see(static_cast<std::uint64_t>(stream)); });
+    for_each_wait_stream(program, [&](std::int64_t stream) { streams.see(stream); });
     streams.close();
-    for_each_wait_stream(program, [&](std::int64_t& stream) {
-      stream = static_cast<std::int64_t>(streams.of(static_cast<std::uint64_t>(stream)));
-    });
+    for_each_wait_stream(program, [&](std::int64_t& stream) { stream = streams.of(stream); });
     for (const Instruction& instruction : program.instructions) {
       const bool is_hidden =
           instruction.kind == InstructionKind::kOp && !is_public_operator(instruction.name);
@@ -127,7 +127,7 @@ class Obfuscator {
       instruction.node_id = nodes.of(instruction.node_id);
       instruction.thread = threads.of(instruction.thread);
       if (instruction.timing && instruction.timing->stream) {
-        instruction.timing->stream = static_cast<std::int64_t>(streams.of(stream_of(instruction)));
+        instruction.timing->stream = streams.of(*instruction.timing->stream);
       }
       hide_instruction(program, instruction);
     });
@@ -154,12 +154,6 @@ class Obfuscator {
         visit(wait.for_stream);
       }
     }
-  }
-
-  /// No device's stream has a number below 0.
-  static std::uint64_t stream_of(const Instruction& instruction) {
-    const bool has_stream = instruction.timing && instruction.timing->stream;
-    return has_stream ? static_cast<std::uint64_t>(*instruction.timing->stream) : 0;
   }
 
   static bool has_machine_code(const Program& program, const Instruction& instruction) {
@@ -247,9 +241,10 @@ class Obfuscator {
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
       const std::string_view name = i < names.size() ? names[i] : std::string_view();
       auto* integer = std::get_if<std::int64_t>(&instruction.args[i].value);
-      if (integer != nullptr && (is_seed(name) || counts_steps(name))) {
-        // A first step has divisors that are not zero.
-        clear(*integer, is_seed(name) ? std::int64_t{0} : std::int64_t{1});
+      const bool is_seed = name.find("seed") != std::string_view::npos;
+      if (integer != nullptr && (is_seed || name == "iter")) {
+        // Of an optimizer's steps the first has divisors that are not zero.
+        clear(*integer, std::int64_t{is_seed ? 0 : 1});
       }
       if (!tells_size(instruction.name, name)) {
         round_numbers(instruction.args[i]);

@@ -132,12 +132,4 @@ bool tells_size(std::string_view op, std::string_view argument) {
          (name.find("upsample") != std::string_view::npos && argument.starts_with("scale"));
 }
 
-bool is_seed(std::string_view argument) {
-  return argument.find("seed") != std::string_view::npos;
-}
-
-bool counts_steps(std::string_view argument) {
-  return argument == "iter";
-}
-
 }  // namespace understudy::generator

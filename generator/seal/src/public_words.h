@@ -30,9 +30,4 @@ namespace understudy::generator {
 /// Whether a real number among a public operator's arguments tells how large its result is.
 [[nodiscard]] bool tells_size(std::string_view op, std::string_view argument);
 
-/// Whether a whole number among them is a generator's seed, or counts the steps that an optimizer
-/// took.
-[[nodiscard]] bool is_seed(std::string_view argument);
-[[nodiscard]] bool counts_steps(std::string_view argument);
-
 }  // namespace understudy::generator
