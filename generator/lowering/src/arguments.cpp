@@ -1,9 +1,8 @@
-#include "generator/lowering/arguments.h"
-
 #include <string>
 #include <string_view>
 
 #include "generator/flow/model_names.h"
+#include "generator/lowering/lowering.h"
 
 namespace understudy::generator {
 namespace {

@@ -13,7 +13,6 @@
 #include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/model_names.h"
-#include "generator/lowering/arguments.h"
 #include "generator/lowering/slots.h"
 #include "graph_memory.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "et_schema/bench/program_text.h"
-#include "generator/lowering/arguments.h"
+#include "generator/lowering/lowering.h"
 #include "recorded_call.h"
 
 namespace understudy::generator {
