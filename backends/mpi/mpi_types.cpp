@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "backends/check_call.h"
 #include "backends/reduce_local.h"
 #include "et_schema/support/assert.h"
 #include "mpi_error.h"
@@ -70,39 +71,12 @@ template <DType kHalf>
   }
 }
 
-// Bool is 0 or 1 in a byte, so "or" is the maximum, and "and" the minimum.
-[[nodiscard]] MPI_Op bool_op(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kProduct:
-    case ReduceOp::kMin:
-    case ReduceOp::kBand:
-      return MPI_MIN;
-    case ReduceOp::kBxor:
-      return MPI_BXOR;
-    default:
-      return MPI_MAX;
-  }
-}
-
 [[nodiscard]] MPI_Op number_op(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-    case ReduceOp::kAvg:
-      return MPI_SUM;
-    case ReduceOp::kProduct:
-      return MPI_PROD;
-    case ReduceOp::kMin:
-      return MPI_MIN;
-    case ReduceOp::kMax:
-      return MPI_MAX;
-    case ReduceOp::kBand:
-      return MPI_BAND;
-    case ReduceOp::kBor:
-      return MPI_BOR;
-    case ReduceOp::kBxor:
-      return MPI_BXOR;
-  }
-  return MPI_OP_NULL;
+  static const std::map<ReduceOp, MPI_Op> kOps = {
+      {ReduceOp::kSum, MPI_SUM}, {ReduceOp::kAvg, MPI_SUM},  {ReduceOp::kProduct, MPI_PROD},
+      {ReduceOp::kMin, MPI_MIN}, {ReduceOp::kMax, MPI_MAX},  {ReduceOp::kBand, MPI_BAND},
+      {ReduceOp::kBor, MPI_BOR}, {ReduceOp::kBxor, MPI_BXOR}};
+  return kOps.at(op);
 }
 
 }  // namespace
@@ -115,8 +89,10 @@ MpiReductions::~MpiReductions() {
 
 ReductionType MpiReductions::get(DType dtype, ReduceOp op) {
   const MpiType& known = mpi_type(dtype);
-  const auto own = [&] { return dtype == DType::kBool ? bool_op(op) : number_op(op); };
-  return {known.type, is_half(dtype) ? half_op(dtype, op) : own(), known.numbers};
+  return {
+      known.type,
+      is_half(dtype) ? half_op(dtype, op) : number_op(dtype == DType::kBool ? of_bools(op) : op),
+      known.numbers};
 }
 
 MPI_Op MpiReductions::half_op(DType dtype, ReduceOp op) {

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "backends/launcher.h"
 #include "et_schema/support/assert.h"
@@ -28,46 +31,58 @@ constexpr int kLetterTag = 1;
   return is_set != 0 ? *static_cast<int*>(value) : kSmallestTagLimit;
 }
 
+/// While it lives, a call of MPI is under way that waits for other ranks and cannot be given up. If
+/// it lives longer than the time limit, `options.stuck` is told, with who is missing if there is a
+/// roll call.
+class LimitedCall {
+ public:
+  LimitedCall(const BackendOptions& options, const char* name, const RollCall* roll = nullptr) {
+    if (options.stuck) {
+      watcher_ = std::thread([this, &options, name, roll] { watch(options, name, roll); });
+    }
+  }
+
+  LimitedCall(const LimitedCall&) = delete;
+  LimitedCall& operator=(const LimitedCall&) = delete;
+  ~LimitedCall() {
+    if (!watcher_.joinable()) {
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      has_ended_ = true;
+    }
+    changed_.notify_one();
+    watcher_.join();
+  }
+
+ private:
+  void watch(const BackendOptions& options, const char* name, const RollCall* roll) {
+    std::unique_lock lock(mutex_);
+    const std::chrono::duration<double> limit(options.time_limit_s);
+    if (changed_.wait_for(lock, limit, [this] { return has_ended_; })) {
+      return;
+    }
+    const std::optional<Launch> launch = launched();
+    options.stuck(et_schema::run_failed(
+        "the ranks did not find each other",
+        {.rank = launch && launch->world_size > 0 ? std::optional(launch->rank) : std::nullopt,
+         .field = name,
+         .expected =
+             fmt::format("every rank of the job in this call within {} s", options.time_limit_s),
+         .got = roll != nullptr ? roll->missing() : "some rank has not come to it",
+         .hint = "a process that was not started, has ended or is stopped never comes: see that as "
+                 "many run as there are ranks, on every host; slow starts need a higher time limit "
+                 "(--timeout)"}));
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_ended_ = false;
+  std::thread watcher_;
+};
+
 }  // namespace
-
-LimitedCall::LimitedCall(const BackendOptions& options, const char* name, const RollCall* roll) {
-  if (options.stuck) {
-    watcher_ = std::thread([this, &options, name, roll] { watch(options, name, roll); });
-  }
-}
-
-LimitedCall::~LimitedCall() {
-  if (!watcher_.joinable()) {
-    return;
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-  }
-  changed_.notify_one();
-  watcher_.join();
-}
-
-void LimitedCall::watch(const BackendOptions& options, const char* name, const RollCall* roll) {
-  std::unique_lock lock(mutex_);
-  const std::chrono::duration<double> limit(options.time_limit_s);
-  if (changed_.wait_for(lock, limit, [this] { return has_ended_; })) {
-    return;
-  }
-  const std::optional<Launch> launch = launched();
-  et_schema::ErrorContext context;
-  if (launch && launch->world_size > 0) {
-    context.rank = launch->rank;
-  }
-  context.field = name;
-  context.expected =
-      fmt::format("every rank of the job in this call within {} s", options.time_limit_s);
-  context.got = roll != nullptr ? roll->missing() : "some rank has not come to it";
-  context.hint =
-      "a process that was not started, has ended or is stopped never comes: see that as many run "
-      "as there are ranks, on every host; slow starts need a higher time limit (--timeout)";
-  options.stuck(et_schema::run_failed("the ranks did not find each other", std::move(context)));
-}
 
 MpiSession::MpiSession(const BackendOptions& options) : options_(options) {
   int is_initialized = 0;
@@ -85,12 +100,10 @@ MpiSession::MpiSession(const BackendOptions& options) : options_(options) {
   }
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   if (provided < MPI_THREAD_SERIALIZED) {
-    et_schema::ErrorContext context;
-    context.expected = "MPI_THREAD_SERIALIZED";
-    context.got = fmt::format("thread level {}", provided);
-    context.hint = "use an MPI library that was built with thread support";
     throw et_schema::usage_error("the MPI library cannot be called from threads",
-                                 std::move(context));
+                                 {.expected = "MPI_THREAD_SERIALIZED",
+                                  .got = fmt::format("thread level {}", provided),
+                                  .hint = "use an MPI library that was built with thread support"});
   }
 }
 
@@ -163,7 +176,7 @@ Channel MpiWire::open(std::uint32_t id, std::span<const int> ranks) {
 }
 
 std::unique_ptr<Transfers> MpiWire::make_transfers() {
-  return std::make_unique<MpiTransfers>(comms_, *reductions_);
+  return make_mpi_transfers(comms_, *reductions_);
 }
 
 void MpiWire::listen() {

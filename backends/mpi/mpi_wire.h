@@ -3,13 +3,10 @@
 #include <mpi.h>
 
 #include <array>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "backends/roll_call.h"
@@ -17,25 +14,6 @@
 #include "mpi_types.h"
 
 namespace understudy::backends {
-
-/// While it lives, a call of MPI is under way that waits for other ranks and cannot be given up. If
-/// it lives longer than the time limit, `options.stuck` is told, with who is missing if there is a
-/// roll call.
-class LimitedCall {
- public:
-  LimitedCall(const BackendOptions& options, const char* name, const RollCall* roll = nullptr);
-  LimitedCall(const LimitedCall&) = delete;
-  LimitedCall& operator=(const LimitedCall&) = delete;
-  ~LimitedCall();
-
- private:
-  void watch(const BackendOptions& options, const char* name, const RollCall* roll);
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool has_ended_ = false;
-  std::thread watcher_;
-};
 
 /// Calls MPI_Init and MPI_Finalize, unless the program that loaded the module has initialised MPI
 /// itself.

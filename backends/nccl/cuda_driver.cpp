@@ -17,32 +17,16 @@ constexpr unsigned kDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
 
 }  // namespace
 
-CudaDriver::CudaDriver() {
-  const et_schema::SharedLibrary driver(
-      "libcuda.so.1", RTLD_LOCAL,
-      cannot_use("CUDA's driver", "The driver comes with the GPU's system."));
-  driver.find(error_text_, "cuGetErrorString");
-  driver.find(get_context_, "cuCtxGetCurrent");
-  driver.find(set_context_, "cuCtxSetCurrent");
-  driver.find(create_stream_, "cuStreamCreate");
-  driver.find(destroy_stream_, "cuStreamDestroy_v2");
-  driver.find(query_stream_, "cuStreamQuery");
-  driver.find(synchronize_stream_, "cuStreamSynchronize");
-  driver.find(stream_waits_, "cuStreamWaitEvent");
-  driver.find(create_event_, "cuEventCreate");
-  driver.find(destroy_event_, "cuEventDestroy_v2");
-  driver.find(record_event_, "cuEventRecord");
-  driver.find(allocate_, "cuMemAlloc_v2");
-  driver.find(free_, "cuMemFree_v2");
-  driver.find(copy_, "cuMemcpyAsync");
-}
+CudaDriver::CudaDriver()
+    : driver_("libcuda.so.1", RTLD_LOCAL,
+              cannot_use("CUDA's driver", "The driver comes with the GPU's system.")) {}
 
 void CudaDriver::check(Status status, const char* function) const {
   if (status == kSuccess) {
     return;
   }
   const char* text = nullptr;
-  const bool is_known = error_text_(status, &text) == kSuccess && text != nullptr;
+  const bool is_known = error_text_.call(status, &text) == kSuccess && text != nullptr;
   throw et_schema::run_failed(
       "the GPU failed beside a communication",
       {.field = function,
@@ -52,70 +36,69 @@ void CudaDriver::check(Status status, const char* function) const {
 
 CudaContext CudaDriver::current_context() const {
   CudaContext context = nullptr;
-  check(get_context_(&context), "cuCtxGetCurrent");
+  run(get_context_, &context);
   return context;
 }
 
 void CudaDriver::use(CudaContext context) const {
   if (current_context() != context) {
-    check(set_context_(context), "cuCtxSetCurrent");
+    run(set_context_, context);
   }
 }
 
 CudaDriver::Stream CudaDriver::make_stream() const {
   CudaStream stream = nullptr;
-  check(create_stream_(&stream, kNonBlocking), "cuStreamCreate");
+  run(create_stream_, &stream, kNonBlocking);
   return Stream(stream, Destroy{this});
 }
 
 bool CudaDriver::is_idle(CudaStream stream) const {
-  const Status status = query_stream_(stream);
+  const Status status = query_stream_.call(stream);
   if (status == kNotReady) {
     return false;
   }
-  check(status, "cuStreamQuery");
+  check(status, query_stream_.name);
   return true;
 }
 
 void CudaDriver::synchronize(CudaStream stream) const {
-  check(synchronize_stream_(stream), "cuStreamSynchronize");
+  run(synchronize_stream_, stream);
 }
 
 CudaDriver::Event CudaDriver::make_event() const {
   CudaEvent event = nullptr;
-  check(create_event_(&event, kDisableTiming), "cuEventCreate");
+  run(create_event_, &event, kDisableTiming);
   return Event(event, Destroy{this});
 }
 
 void CudaDriver::Destroy::operator()(CudaStream stream) const noexcept {
-  cuda->destroy_stream_(stream);
+  cuda->destroy_stream_.call(stream);
 }
 
 void CudaDriver::Destroy::operator()(CudaEvent event) const noexcept {
-  cuda->destroy_event_(event);
+  cuda->destroy_event_.call(event);
 }
 
 void CudaDriver::Destroy::operator()(std::byte* block) const noexcept {
-  cuda->free_(reinterpret_cast<Address>(block));
+  cuda->free_.call(reinterpret_cast<Address>(block));
 }
 
 void CudaDriver::record(CudaEvent event, CudaStream stream) const {
-  check(record_event_(event, stream), "cuEventRecord");
+  run(record_event_, event, stream);
 }
 
 void CudaDriver::wait(CudaStream stream, CudaEvent event) const {
-  check(stream_waits_(stream, event, 0), "cuStreamWaitEvent");
+  run(stream_waits_, stream, event, 0U);
 }
 
 CudaDriver::Block CudaDriver::allocate(std::size_t bytes) const {
   Address block = 0;
-  check(allocate_(&block, bytes), "cuMemAlloc");
+  check(allocate_.call(&block, bytes), "cuMemAlloc");
   return Block(reinterpret_cast<std::byte*>(block), Destroy{this});
 }
 
 void CudaDriver::copy(void* to, const void* from, std::size_t bytes, CudaStream stream) const {
-  check(copy_(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from), bytes, stream),
-        "cuMemcpyAsync");
+  run(copy_, reinterpret_cast<Address>(to), reinterpret_cast<Address>(from), bytes, stream);
 }
 
 }  // namespace understudy::backends

@@ -4,11 +4,24 @@
 #include <cstdint>
 #include <memory>
 
+#include "et_schema/support/shared_library.h"
+
 namespace understudy::backends {
 
 using CudaContext = struct CUctx_st*;
 using CudaStream = struct CUstream_st*;
 using CudaEvent = struct CUevent_st*;
+
+/// A function of a library that is found at run time; it gives a status.
+template <typename... Parameters>
+struct StatusFunction {
+  /// Throws the library's refusal where it has none of this name.
+  StatusFunction(const et_schema::SharedLibrary& library, const char* symbol) : name(symbol) {
+    library.find(call, symbol);
+  }
+  const char* name;
+  int (*call)(Parameters...) = nullptr;
+};
 
 /// The functions of CUDA's driver that ordering streams takes. They are found at run time, so that
 /// nothing of CUDA is needed to build, and in the driver, which has one name whatever version of
@@ -53,22 +66,27 @@ class CudaDriver {
   using Address = std::uint64_t;
 
   void check(Status status, const char* function) const;
+  template <typename... Parameters, typename... Arguments>
+  void run(const StatusFunction<Parameters...>& function, Arguments... arguments) const {
+    check(function.call(arguments...), function.name);
+  }
 
+  et_schema::SharedLibrary driver_;  // ahead of the functions, which are found in it
   // By the documentation of CUDA's driver interface; the names carry its versions of functions.
-  Status (*error_text_)(Status, const char**) = nullptr;
-  Status (*get_context_)(CudaContext*) = nullptr;
-  Status (*set_context_)(CudaContext) = nullptr;
-  Status (*create_stream_)(CudaStream*, unsigned) = nullptr;
-  Status (*destroy_stream_)(CudaStream) = nullptr;
-  Status (*query_stream_)(CudaStream) = nullptr;
-  Status (*synchronize_stream_)(CudaStream) = nullptr;
-  Status (*stream_waits_)(CudaStream, CudaEvent, unsigned) = nullptr;
-  Status (*create_event_)(CudaEvent*, unsigned) = nullptr;
-  Status (*destroy_event_)(CudaEvent) = nullptr;
-  Status (*record_event_)(CudaEvent, CudaStream) = nullptr;
-  Status (*allocate_)(Address*, std::size_t) = nullptr;
-  Status (*free_)(Address) = nullptr;
-  Status (*copy_)(Address, Address, std::size_t, CudaStream) = nullptr;
+  StatusFunction<Status, const char**> error_text_{driver_, "cuGetErrorString"};
+  StatusFunction<CudaContext*> get_context_{driver_, "cuCtxGetCurrent"};
+  StatusFunction<CudaContext> set_context_{driver_, "cuCtxSetCurrent"};
+  StatusFunction<CudaStream*, unsigned> create_stream_{driver_, "cuStreamCreate"};
+  StatusFunction<CudaStream> destroy_stream_{driver_, "cuStreamDestroy_v2"};
+  StatusFunction<CudaStream> query_stream_{driver_, "cuStreamQuery"};
+  StatusFunction<CudaStream> synchronize_stream_{driver_, "cuStreamSynchronize"};
+  StatusFunction<CudaStream, CudaEvent, unsigned> stream_waits_{driver_, "cuStreamWaitEvent"};
+  StatusFunction<CudaEvent*, unsigned> create_event_{driver_, "cuEventCreate"};
+  StatusFunction<CudaEvent> destroy_event_{driver_, "cuEventDestroy_v2"};
+  StatusFunction<CudaEvent, CudaStream> record_event_{driver_, "cuEventRecord"};
+  StatusFunction<Address*, std::size_t> allocate_{driver_, "cuMemAlloc_v2"};
+  StatusFunction<Address> free_{driver_, "cuMemFree_v2"};
+  StatusFunction<Address, Address, std::size_t, CudaStream> copy_{driver_, "cuMemcpyAsync"};
 };
 
 }  // namespace understudy::backends

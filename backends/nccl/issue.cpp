@@ -79,9 +79,9 @@ class Issue {
       case CommKind::kReduceScatter:
         return reduce_scatter_lists();
       case CommKind::kGather:
-        return gather();
+        return rooted(call_.inputs[0], call_.outputs, /*to_root=*/true);
       case CommKind::kScatter:
-        return scatter();
+        return rooted(call_.outputs[0], call_.inputs, /*to_root=*/false);
       case CommKind::kBarrier:
         return barrier();
       default:
@@ -216,37 +216,24 @@ class Issue {
     group.end();
   }
 
-  void gather() {
+  /// A gather (`to_root`) or a scatter: `own` is each rank's buffer, `parts` are the root's.
+  void rooted(const Buffer& own, Buffers parts, bool to_root) {
     const bool is_root = lane_.rank() == call_.root_or_peer;
+    const auto pass = [&](const Buffer& buffer, std::size_t peer) {
+      to_root == is_root ? receive(buffer, peer) : send(buffer, peer);
+    };
     NcclGroup group(nccl_, watch_, lane_);
     if (!is_root) {
-      send(call_.inputs[0], static_cast<std::size_t>(call_.root_or_peer));
+      pass(own, static_cast<std::size_t>(call_.root_or_peer));
     }
     for (std::size_t rank = 0; is_root && rank < size_; ++rank) {
       if (rank != self_) {
-        receive(call_.outputs[rank], rank);
+        pass(parts[rank], rank);
       }
     }
     group.end();
     if (is_root) {
-      copy_own(call_.inputs[0], call_.outputs[self_]);
-    }
-  }
-
-  void scatter() {
-    const bool is_root = lane_.rank() == call_.root_or_peer;
-    NcclGroup group(nccl_, watch_, lane_);
-    if (!is_root) {
-      receive(call_.outputs[0], static_cast<std::size_t>(call_.root_or_peer));
-    }
-    for (std::size_t rank = 0; is_root && rank < size_; ++rank) {
-      if (rank != self_) {
-        send(call_.inputs[rank], rank);
-      }
-    }
-    group.end();
-    if (is_root) {
-      copy_own(call_.inputs[self_], call_.outputs[0]);
+      to_root ? copy_own(own, parts[self_]) : copy_own(parts[self_], own);
     }
   }
 

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <type_traits>
+#include <utility>
 
+#include "backends/check_call.h"
 #include "backends/half.h"
 #include "cannot_use.h"
 #include "et_schema/support/error.h"
@@ -37,114 +41,50 @@ et_schema::SharedLibrary open_library() {
   return {kNcclLibrary, RTLD_LOCAL, refusal};
 }
 
-/// The dtype that elements are reduced as.
-std::optional<NcclDType> reduced_as(DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return NcclDType::kInt8;
-    case DType::kUInt8:
-    case DType::kBool:
-      return NcclDType::kUInt8;
-    case DType::kInt32:
-      return NcclDType::kInt32;
-    case DType::kUInt32:
-      return NcclDType::kUInt32;
-    case DType::kInt64:
-      return NcclDType::kInt64;
-    case DType::kUInt64:
-      return NcclDType::kUInt64;
-    case DType::kFloat16:
-    case DType::kComplexFloat16:
-      return NcclDType::kFloat16;
-    case DType::kFloat32:
-    case DType::kComplexFloat32:
-      return NcclDType::kFloat32;
-    case DType::kFloat64:
-    case DType::kComplexFloat64:
-      return NcclDType::kFloat64;
-    case DType::kBFloat16:
-      return NcclDType::kBFloat16;
-    default:
-      return std::nullopt;
-  }
-}
-
-/// Of bytes that are 0 or 1.
-std::optional<NcclOp> op_of_bools(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-    case ReduceOp::kMax:
-    case ReduceOp::kBor:
-      return NcclOp::kMax;
-    case ReduceOp::kProduct:
-    case ReduceOp::kMin:
-    case ReduceOp::kBand:
-      return NcclOp::kMin;
-    case ReduceOp::kAvg:
-    case ReduceOp::kBxor:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-std::optional<NcclOp> op_of_numbers(ReduceOp op, bool complex) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return NcclOp::kSum;
-    case ReduceOp::kAvg:
-      return NcclOp::kAvg;
-    case ReduceOp::kProduct:
-      return complex ? std::nullopt : std::optional(NcclOp::kProduct);
-    case ReduceOp::kMin:
-      return complex ? std::nullopt : std::optional(NcclOp::kMin);
-    case ReduceOp::kMax:
-      return complex ? std::nullopt : std::optional(NcclOp::kMax);
-    case ReduceOp::kBand:
-    case ReduceOp::kBor:
-    case ReduceOp::kBxor:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
+/// What elements are reduced as, and the reductions of numbers.
+constexpr std::array<std::pair<DType, NcclDType>, 14> kReducedAs = {
+    {{DType::kInt8, NcclDType::kInt8},
+     {DType::kUInt8, NcclDType::kUInt8},
+     {DType::kBool, NcclDType::kUInt8},
+     {DType::kInt32, NcclDType::kInt32},
+     {DType::kUInt32, NcclDType::kUInt32},
+     {DType::kInt64, NcclDType::kInt64},
+     {DType::kUInt64, NcclDType::kUInt64},
+     {DType::kFloat16, NcclDType::kFloat16},
+     {DType::kComplexFloat16, NcclDType::kFloat16},
+     {DType::kFloat32, NcclDType::kFloat32},
+     {DType::kComplexFloat32, NcclDType::kFloat32},
+     {DType::kFloat64, NcclDType::kFloat64},
+     {DType::kComplexFloat64, NcclDType::kFloat64},
+     {DType::kBFloat16, NcclDType::kBFloat16}}};
+constexpr std::array<std::pair<ReduceOp, NcclOp>, 5> kOps = {
+    {{ReduceOp::kSum, NcclOp::kSum},
+     {ReduceOp::kAvg, NcclOp::kAvg},
+     {ReduceOp::kProduct, NcclOp::kProduct},
+     {ReduceOp::kMin, NcclOp::kMin},
+     {ReduceOp::kMax, NcclOp::kMax}}};
 
 }  // namespace
 
 std::optional<NcclReduction> nccl_reduction(DType dtype, ReduceOp op, double factor) {
-  const std::optional<NcclDType> as = reduced_as(dtype);
   const bool complex = et_schema::is_complex(dtype);
-  const std::optional<NcclOp> how =
-      dtype == DType::kBool ? op_of_bools(op) : op_of_numbers(op, complex);
-  if (!as || !how || (factor != 1 && as == NcclDType::kFloat16)) {
+  const auto as = std::ranges::find(kReducedAs, dtype, &std::pair<DType, NcclDType>::first);
+  const auto how = std::ranges::find(kOps, dtype == DType::kBool ? of_bools(op) : op,
+                                     &std::pair<ReduceOp, NcclOp>::first);
+  if (!can_reduce(dtype, op) || (complex && op == ReduceOp::kProduct) || as == kReducedAs.end() ||
+      how == kOps.end() || (factor != 1 && as->second == NcclDType::kFloat16)) {
     return std::nullopt;
   }
-  return NcclReduction{*as, *how, complex ? std::size_t{2} : std::size_t{1}, factor};
+  return NcclReduction{as->second, how->second, complex ? std::size_t{2} : std::size_t{1}, factor};
 }
 
-NcclLibrary::NcclLibrary() {
-  const et_schema::SharedLibrary library = open_library();
-  library.find(get_version_, "ncclGetVersion");
-  library.find(error_text_, "ncclGetErrorString");
-  library.find(last_error_, "ncclGetLastError");
-  library.find(get_id_, "ncclGetUniqueId");
-  library.find(init_rank_, "ncclCommInitRankConfig");
-  split_ = library.function<std::remove_pointer_t<decltype(split_)>>("ncclCommSplit");  // of 2.18
-  register_ = library.function<std::remove_pointer_t<decltype(register_)>>("ncclCommRegister");
+NcclLibrary::NcclLibrary() : library_(open_library()) {
+  library_.find(error_text_, "ncclGetErrorString");
+  library_.find(last_error_, "ncclGetLastError");
+  split_ = library_.function<std::remove_pointer_t<decltype(split_)>>("ncclCommSplit");  // of 2.18
+  register_ = library_.function<std::remove_pointer_t<decltype(register_)>>("ncclCommRegister");
   deregister_ =
-      library.function<std::remove_pointer_t<decltype(deregister_)>>("ncclCommDeregister");
-  library.find(finalize_, "ncclCommFinalize");
-  library.find(destroy_, "ncclCommDestroy");
-  library.find(abort_, "ncclCommAbort");
-  library.find(async_error_, "ncclCommGetAsyncError");
-  library.find(premultiplied_sum_, "ncclRedOpCreatePreMulSum");
-  library.find(group_start_, "ncclGroupStart");
-  library.find(group_end_, "ncclGroupEnd");
-  library.find(all_reduce_, "ncclAllReduce");
-  library.find(reduce_, "ncclReduce");
-  library.find(reduce_scatter_, "ncclReduceScatter");
-  library.find(broadcast_, "ncclBroadcast");
-  library.find(all_gather_, "ncclAllGather");
-  library.find(send_, "ncclSend");
-  library.find(receive_, "ncclRecv");
+      library_.function<std::remove_pointer_t<decltype(deregister_)>>("ncclCommDeregister");
 }
 
 void NcclLibrary::check(Status status, const char* function) const {
@@ -163,7 +103,7 @@ void NcclLibrary::check(Status status, const char* function) const {
 
 std::string NcclLibrary::version() const {
   int code = 0;
-  check(get_version_(&code), "ncclGetVersion");
+  run(get_version_, &code);
   // Major, minor and patch in decimal digits: 2 · 2 · 2 since 2.9, 1 · 1 · 2 before.
   constexpr int kNewForm = 10000;
   const int unit = code >= kNewForm ? kNewForm : 1000;
@@ -173,14 +113,14 @@ std::string NcclLibrary::version() const {
 
 NcclId NcclLibrary::make_id() const {
   NcclId id;
-  check(get_id_(&id), "ncclGetUniqueId");
+  run(get_id_, &id);
   return id;
 }
 
 NcclComm NcclLibrary::begin_comm(const NcclId& id, int size, int rank) const {
   NcclComm comm = nullptr;
   NcclConfig config;
-  check(init_rank_(&comm, size, id, rank, &config), "ncclCommInitRankConfig");
+  run(init_rank_, &comm, size, id, rank, &config);
   return comm;
 }
 
@@ -195,7 +135,7 @@ void NcclLibrary::leave_split(NcclComm parent) const {
 
 bool NcclLibrary::is_in_progress(NcclComm comm) const {
   Status status = kNcclSuccess;
-  check(async_error_(comm, &status), "ncclCommGetAsyncError");
+  run(async_error_, comm, &status);
   return status == kInProgress;
 }
 
@@ -217,11 +157,11 @@ void NcclLibrary::deregister_buffer(NcclComm comm, void* handle) const {
 }
 
 void NcclLibrary::finalize(NcclComm comm) const {
-  check(finalize_(comm), "ncclCommFinalize");
+  run(finalize_, comm);
 }
 
 void NcclLibrary::destroy(NcclComm comm) const noexcept {
-  destroy_(comm);
+  destroy_.call(comm);
 }
 
 NcclOp NcclLibrary::make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const {
@@ -234,22 +174,21 @@ NcclOp NcclLibrary::make_premultiplied_sum(const NcclReduction& how, NcclComm co
                        : how.dtype == NcclDType::kBFloat16 ? static_cast<void*>(&half)
                                                            : static_cast<void*>(&single);
   int op = 0;
-  check(premultiplied_sum_(&op, scalar, static_cast<int>(how.dtype), kHostImmediate, comm),
-        "ncclRedOpCreatePreMulSum");
+  run(premultiplied_sum_, &op, scalar, static_cast<int>(how.dtype), kHostImmediate, comm);
   return static_cast<NcclOp>(op);
 }
 
 void NcclLibrary::abort(std::span<const NcclComm> comms) const noexcept {
-  group_start_();
+  group_start_.call();
   for (const NcclComm comm : comms) {
-    abort_(comm);
+    abort_.call(comm);
   }
-  group_end_();
+  group_end_.call();
 }
 
 std::string NcclLibrary::failure_of(NcclComm comm) const {
   Status status = kNcclSuccess;
-  if (async_error_(comm, &status) != kNcclSuccess || status == kNcclSuccess ||
+  if (async_error_.call(comm, &status) != kNcclSuccess || status == kNcclSuccess ||
       status == kInProgress) {
     return {};
   }
@@ -257,54 +196,49 @@ std::string NcclLibrary::failure_of(NcclComm comm) const {
 }
 
 void NcclLibrary::group_start() const {
-  check(group_start_(), "ncclGroupStart");
+  run(group_start_);
 }
 
 void NcclLibrary::group_end() const {
-  check(group_end_(), "ncclGroupEnd");
+  run(group_end_);
 }
 
 void NcclLibrary::all_reduce(const void* from, void* to, std::size_t count,
                              const NcclReduction& how, NcclComm comm, CudaStream stream) const {
-  check(all_reduce_(from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
-                    static_cast<int>(how.op), comm, stream),
-        "ncclAllReduce");
+  run(all_reduce_, from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
+      static_cast<int>(how.op), comm, stream);
 }
 
 void NcclLibrary::reduce(const void* from, void* to, std::size_t count, const NcclReduction& how,
                          int root, NcclComm comm, CudaStream stream) const {
-  check(reduce_(from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
-                static_cast<int>(how.op), root, comm, stream),
-        "ncclReduce");
+  run(reduce_, from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
+      static_cast<int>(how.op), root, comm, stream);
 }
 
 void NcclLibrary::reduce_scatter(const void* from, void* to, std::size_t count,
                                  const NcclReduction& how, NcclComm comm, CudaStream stream) const {
-  check(reduce_scatter_(from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
-                        static_cast<int>(how.op), comm, stream),
-        "ncclReduceScatter");
+  run(reduce_scatter_, from, to, count * how.elements_of_one, static_cast<int>(how.dtype),
+      static_cast<int>(how.op), comm, stream);
 }
 
 void NcclLibrary::broadcast(const void* from, void* to, std::size_t bytes, int root, NcclComm comm,
                             CudaStream stream) const {
-  check(broadcast_(from, to, bytes, static_cast<int>(NcclDType::kUInt8), root, comm, stream),
-        "ncclBroadcast");
+  run(broadcast_, from, to, bytes, static_cast<int>(NcclDType::kUInt8), root, comm, stream);
 }
 
 void NcclLibrary::all_gather(const void* from, void* to, std::size_t bytes, NcclComm comm,
                              CudaStream stream) const {
-  check(all_gather_(from, to, bytes, static_cast<int>(NcclDType::kUInt8), comm, stream),
-        "ncclAllGather");
+  run(all_gather_, from, to, bytes, static_cast<int>(NcclDType::kUInt8), comm, stream);
 }
 
 void NcclLibrary::send(const void* from, std::size_t bytes, int peer, NcclComm comm,
                        CudaStream stream) const {
-  check(send_(from, bytes, static_cast<int>(NcclDType::kUInt8), peer, comm, stream), "ncclSend");
+  run(send_, from, bytes, static_cast<int>(NcclDType::kUInt8), peer, comm, stream);
 }
 
 void NcclLibrary::receive(void* to, std::size_t bytes, int peer, NcclComm comm,
                           CudaStream stream) const {
-  check(receive_(to, bytes, static_cast<int>(NcclDType::kUInt8), peer, comm, stream), "ncclRecv");
+  run(receive_, to, bytes, static_cast<int>(NcclDType::kUInt8), peer, comm, stream);
 }
 
 }  // namespace understudy::backends

@@ -119,30 +119,43 @@ class NcclLibrary {
   static constexpr int kNoColor = -1;  // NCCL_SPLIT_NOCOLOR
 
   void check(Status status, const char* function) const;
+  template <typename... Parameters, typename... Arguments>
+  void run(const StatusFunction<Parameters...>& function, Arguments... arguments) const {
+    check(function.call(arguments...), function.name);
+  }
 
-  Status (*get_version_)(int*) = nullptr;
+  et_schema::SharedLibrary library_;  // ahead of the functions, which are found in it
   const char* (*error_text_)(Status) = nullptr;
   const char* (*last_error_)(NcclComm) = nullptr;
-  Status (*get_id_)(NcclId*) = nullptr;
-  Status (*init_rank_)(NcclComm*, int, NcclId, int, NcclConfig*) = nullptr;
+  StatusFunction<int*> get_version_{library_, "ncclGetVersion"};
+  StatusFunction<NcclId*> get_id_{library_, "ncclGetUniqueId"};
+  StatusFunction<NcclComm*, int, NcclId, int, NcclConfig*> init_rank_{library_,
+                                                                      "ncclCommInitRankConfig"};
+  // Of later versions than 2.14; null where there is none.
   Status (*split_)(NcclComm, int, int, NcclComm*, NcclConfig*) = nullptr;
   Status (*register_)(NcclComm, void*, std::size_t, void**) = nullptr;
   Status (*deregister_)(NcclComm, void*) = nullptr;
-  Status (*finalize_)(NcclComm) = nullptr;
-  Status (*destroy_)(NcclComm) = nullptr;
-  Status (*abort_)(NcclComm) = nullptr;
-  Status (*async_error_)(NcclComm, Status*) = nullptr;
-  Status (*premultiplied_sum_)(int*, void*, int, int, NcclComm) = nullptr;
-  Status (*group_start_)() = nullptr;
-  Status (*group_end_)() = nullptr;
-  Status (*all_reduce_)(const void*, void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
-  Status (*reduce_)(const void*, void*, std::size_t, int, int, int, NcclComm, CudaStream) = nullptr;
-  Status (*reduce_scatter_)(const void*, void*, std::size_t, int, int, NcclComm,
-                            CudaStream) = nullptr;
-  Status (*broadcast_)(const void*, void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
-  Status (*all_gather_)(const void*, void*, std::size_t, int, NcclComm, CudaStream) = nullptr;
-  Status (*send_)(const void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
-  Status (*receive_)(void*, std::size_t, int, int, NcclComm, CudaStream) = nullptr;
+  StatusFunction<NcclComm> finalize_{library_, "ncclCommFinalize"};
+  StatusFunction<NcclComm> destroy_{library_, "ncclCommDestroy"};
+  StatusFunction<NcclComm> abort_{library_, "ncclCommAbort"};
+  StatusFunction<NcclComm, Status*> async_error_{library_, "ncclCommGetAsyncError"};
+  StatusFunction<int*, void*, int, int, NcclComm> premultiplied_sum_{library_,
+                                                                     "ncclRedOpCreatePreMulSum"};
+  StatusFunction<> group_start_{library_, "ncclGroupStart"};
+  StatusFunction<> group_end_{library_, "ncclGroupEnd"};
+  StatusFunction<const void*, void*, std::size_t, int, int, NcclComm, CudaStream> all_reduce_{
+      library_, "ncclAllReduce"};
+  StatusFunction<const void*, void*, std::size_t, int, int, int, NcclComm, CudaStream> reduce_{
+      library_, "ncclReduce"};
+  StatusFunction<const void*, void*, std::size_t, int, int, NcclComm, CudaStream> reduce_scatter_{
+      library_, "ncclReduceScatter"};
+  StatusFunction<const void*, void*, std::size_t, int, int, NcclComm, CudaStream> broadcast_{
+      library_, "ncclBroadcast"};
+  StatusFunction<const void*, void*, std::size_t, int, NcclComm, CudaStream> all_gather_{
+      library_, "ncclAllGather"};
+  StatusFunction<const void*, std::size_t, int, int, NcclComm, CudaStream> send_{library_,
+                                                                                 "ncclSend"};
+  StatusFunction<void*, std::size_t, int, int, NcclComm, CudaStream> receive_{library_, "ncclRecv"};
 };
 
 }  // namespace understudy::backends

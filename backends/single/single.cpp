@@ -129,11 +129,11 @@ class SingleBackend : public Backend {
 
   void move_checked(const Call& call) {
     if (call.group >= groups_.size()) {
-      et_schema::ErrorContext context;
-      context.field = "group";
-      context.expected = fmt::format("a group that was made, 0 to {}", groups_.size() - 1);
-      context.got = fmt::format("{}", call.group);
-      throw et_schema::run_failed("a communication of an unknown group", std::move(context));
+      throw et_schema::run_failed(
+          "a communication of an unknown group",
+          {.field = "group",
+           .expected = fmt::format("a group that was made, 0 to {}", groups_.size() - 1),
+           .got = fmt::format("{}", call.group)});
     }
     check_call(call, groups_[call.group]);
     UNDERSTUDY_ASSERT(takes(call));

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/support/error.h"
 
@@ -189,13 +192,10 @@ class Checker {
                        "traces of all of them, or with --allow-partial",
                        splits.size()));
     }
+    constexpr std::int64_t kNoSplits = -1;
     std::int64_t left = count;
     for (const std::int64_t split : splits) {
-      if (split < 0 || split > left) {
-        fail(field, fmt::format("splits that add up to the buffer's {} elements", count),
-             fmt::format("[{}]", fmt::join(splits, ", ")));
-      }
-      left -= split;
+      left = split < 0 || split > left ? kNoSplits : left - split;
     }
     if (left != 0) {
       fail(field, fmt::format("splits that add up to the buffer's {} elements", count),
@@ -205,17 +205,15 @@ class Checker {
 
   [[noreturn]] void fail(const std::string& field, std::string expected, std::string got,
                          std::string hint = {}) const {
-    et_schema::ErrorContext context;
-    context.rank = place_.world_rank;
-    context.field = field;
-    context.expected = std::move(expected);
-    context.got = std::move(got);
-    context.hint = std::move(hint);
     throw et_schema::run_failed(
         fmt::format("the {} in group '{}' does not fit (rank {} of {} in it)",
                     et_schema::to_string(call_.kind), place_.group_name, place_.group_rank,
                     place_.group_size),
-        std::move(context));
+        {.rank = place_.world_rank,
+         .field = field,
+         .expected = std::move(expected),
+         .got = std::move(got),
+         .hint = std::move(hint)});
   }
 
   const Call& call_;
@@ -224,22 +222,10 @@ class Checker {
   std::size_t self_;
 };
 
-[[nodiscard]] bool is_only_moved(DType dtype) {
-  switch (dtype) {
-    case DType::kQInt8:
-    case DType::kQUInt8:
-    case DType::kQInt32:
-    case DType::kFloat8E5M2:
-    case DType::kFloat8E4M3Fn:
-    case DType::kFloat8E5M2Fnuz:
-    case DType::kFloat8E4M3Fnuz:
-    case DType::kFloat8E8M0Fnu:
-    case DType::kUndefined:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr std::array kOnlyMoved = {
+    DType::kQInt8,          DType::kQUInt8,        DType::kQInt32,
+    DType::kFloat8E5M2,     DType::kFloat8E4M3Fn,  DType::kFloat8E5M2Fnuz,
+    DType::kFloat8E4M3Fnuz, DType::kFloat8E8M0Fnu, DType::kUndefined};
 
 }  // namespace
 
@@ -248,7 +234,7 @@ void check_call(const Call& call, const CallPlace& place) {
 }
 
 bool can_reduce(DType dtype, ReduceOp op) {
-  if (is_only_moved(dtype)) {
+  if (std::ranges::find(kOnlyMoved, dtype) != kOnlyMoved.end()) {
     return false;
   }
   switch (op) {
@@ -267,6 +253,19 @@ bool can_reduce(DType dtype, ReduceOp op) {
       return et_schema::is_integral(dtype) || dtype == DType::kBool;
   }
   return false;
+}
+
+ReduceOp of_bools(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kProduct:
+    case ReduceOp::kMin:
+    case ReduceOp::kBand:
+      return ReduceOp::kMin;
+    case ReduceOp::kBxor:
+      return ReduceOp::kBxor;
+    default:
+      return ReduceOp::kMax;
+  }
 }
 
 bool goes_in_batch(et_schema::CommKind kind) {

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -13,11 +15,38 @@
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/shared_library.h"
-#include "modules.h"
 
 namespace understudy::backends {
 
 namespace {
+
+/// What a module makes.
+enum class ModuleKind : std::uint8_t {
+  kMpiJob,    ///< a Backend: ranks that meet by MPI
+  kStoreJob,  ///< a Backend: ranks that meet at a store
+  kDevices    ///< a DeviceCommunicator: tensors from GPU to GPU
+};
+
+/// A module that comes with this version: the library understudy_backend_NAME.so.
+struct Module {
+  std::string_view name;
+  ModuleKind kind;
+  std::string_view how_to_build;  ///< where the library is missing
+  std::string_view how_to_get;    ///< where a library that it needs is
+};
+
+constexpr std::string_view kInstallOwn = "install the module that came with this program";
+
+/// Of each kind the first is the one that is used.
+constexpr std::array<Module, 3> kModules = {{
+    {"mpi", ModuleKind::kMpiJob,
+     "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev and openmpi-bin, start the ranks "
+     "with torchrun --no-python, or run one rank without mpirun",
+     "install Open MPI (apt-get install openmpi-bin libopenmpi3), start the ranks with torchrun "
+     "--no-python, or run one rank without mpirun"},
+    {"tcp", ModuleKind::kStoreJob, kInstallOwn, kInstallOwn},
+    {"nccl", ModuleKind::kDevices, kInstallOwn, kInstallOwn},
+}};
 
 [[nodiscard]] const Module* find_module(std::string_view name) {
   const auto row = std::ranges::find(kModules, name, &Module::name);
@@ -48,13 +77,12 @@ namespace {
 [[nodiscard]] et_schema::Error cannot_load(const std::string& name, const std::string& file,
                                            std::string expected, std::string got,
                                            std::string hint) {
-  et_schema::ErrorContext context;
-  context.file = file;
-  context.expected = std::move(expected);
-  context.got = std::move(got);
-  context.hint = std::move(hint);
   return et_schema::usage_error(
-      fmt::format("the communication backend '{}' cannot be loaded", name), std::move(context));
+      fmt::format("the communication backend '{}' cannot be loaded", name),
+      {.file = file,
+       .expected = std::move(expected),
+       .got = std::move(got),
+       .hint = std::move(hint)});
 }
 
 /// The function `make_symbol` of the module, which is of this version of the interface.

@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -34,19 +34,11 @@ struct Door {
   return fmt::format("{} {} {}", door.address.host, door.address.port, door.secret);
 }
 
-[[nodiscard]] std::optional<Door> door_of(std::string_view text) {
-  const std::size_t first = text.find(' ');
-  const std::size_t second = text.find(' ', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos) {
-    return std::nullopt;
-  }
+[[nodiscard]] std::optional<Door> door_of(const std::string& text) {
+  std::istringstream words(text);
   Door door;
-  door.address.host = text.substr(0, first);
-  const std::string_view port = text.substr(first + 1, second - first - 1);
-  const std::string_view secret = text.substr(second + 1);
-  std::from_chars(port.data(), port.data() + port.size(), door.address.port);
-  std::from_chars(secret.data(), secret.data() + secret.size(), door.secret);
-  return door;
+  const bool is_whole(words >> door.address.host >> door.address.port >> door.secret);
+  return is_whole ? std::optional(door) : std::nullopt;
 }
 
 [[nodiscard]] std::string variable(const char* name) {

@@ -68,6 +68,24 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
   return left.count() > 0 && poll(&ready, 1, static_cast<int>(left.count())) > 0;
 }
 
+/// All bytes by `move`, which is recv() or send(). False: none moved where the socket was ready, or
+/// the deadline has come.
+template <typename Byte, typename Move>
+[[nodiscard]] bool move_all(const Socket& socket, std::span<Byte> bytes, Deadline deadline,
+                            short events, int flags, Move move) {
+  while (!bytes.empty()) {
+    if (!wait_for(socket, events, deadline)) {
+      return false;
+    }
+    const ssize_t moved = move(socket.fd(), bytes.data(), bytes.size(), flags);
+    if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) {
+      return false;
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(moved, 0)));
+  }
+  return true;
+}
+
 }  // namespace
 
 Socket::~Socket() {
@@ -125,31 +143,11 @@ Socket accept_from(const Socket& listener, Deadline deadline) {
 }
 
 bool read_all(const Socket& socket, std::span<std::byte> bytes, Deadline deadline) {
-  while (!bytes.empty()) {
-    if (!wait_for(socket, POLLIN, deadline)) {
-      return false;
-    }
-    const ssize_t got = recv(socket.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
-      return false;
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  }
-  return true;
+  return move_all(socket, bytes, deadline, POLLIN, MSG_DONTWAIT, recv);
 }
 
 bool write_all(const Socket& socket, std::span<const std::byte> bytes, Deadline deadline) {
-  while (!bytes.empty()) {
-    if (!wait_for(socket, POLLOUT, deadline)) {
-      return false;
-    }
-    const ssize_t sent = send(socket.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-      return false;
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(sent, 0)));
-  }
-  return true;
+  return move_all(socket, bytes, deadline, POLLOUT, MSG_DONTWAIT | MSG_NOSIGNAL, send);
 }
 
 void make_quick(const Socket& socket) {

@@ -22,6 +22,10 @@ void check_call(const Call& call, const CallPlace& place);
 /// True if `op` is defined on elements of `dtype`.
 [[nodiscard]] bool can_reduce(et_schema::DType dtype, ReduceOp op);
 
+/// The reduction of bytes that are 0 or 1 that does what `op` does to bools: "or" is their maximum,
+/// "and" their minimum.
+[[nodiscard]] ReduceOp of_bools(ReduceOp op);
+
 /// Whether calls of this kind can be in a batch: those that are issued without copies or waits of
 /// the backend's own.
 [[nodiscard]] bool goes_in_batch(et_schema::CommKind kind);

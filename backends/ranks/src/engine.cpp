@@ -193,7 +193,7 @@ void Engine::begin(Operation& operation) {
   const auto slots = static_cast<std::uint64_t>(wire_.tag_limit() / kTagsOfCall);
   const int tag = static_cast<int>(operation.index % slots) * kTagsOfCall;
   operation.schedule = std::make_unique<Schedule>(wire_.make_transfers());
-  Lowering(call, group, wire_.has_collectives(), tag).lower(*operation.schedule);
+  lower(call, group, wire_.has_collectives(), tag, *operation.schedule);
 }
 
 void Engine::poll(bool look) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <utility>
 
 namespace understudy::backends {
 
@@ -42,6 +42,16 @@ namespace {
   return text.empty() ? "all have started it: the transfer is slow or stuck" : text;
 }
 
+[[nodiscard]] et_schema::Error error_of(const LateCall& late, std::string summary, std::string got,
+                                        std::string hint) {
+  return et_schema::run_failed(std::move(summary),
+                               {.rank = late.world_rank,
+                                .field = describe(late.call, late.group, late.index),
+                                .expected = expected_of(late),
+                                .got = std::move(got),
+                                .hint = std::move(hint)});
+}
+
 }  // namespace
 
 std::string describe(const Call& call, const Group& group, std::uint64_t index) {
@@ -72,43 +82,31 @@ std::vector<int> ranks_to_ask(const LateCall& late) {
   if (et_schema::is_message(late.call.kind)) {
     return {late.group.ranks[static_cast<std::size_t>(late.call.root_or_peer)]};
   }
-  std::vector<int> others;
-  std::copy_if(late.group.ranks.begin(), late.group.ranks.end(), std::back_inserter(others),
-               [&](int rank) { return rank != late.world_rank; });
+  std::vector<int> others = late.group.ranks;
+  std::erase(others, late.world_rank);
   return others;
 }
 
 et_schema::Error lost_rank_error(const LateCall& late, int world_rank, Processes::State process) {
-  et_schema::ErrorContext context;
-  context.rank = late.world_rank;
-  context.field = describe(late.call, late.group, late.index);
-  context.expected = expected_of(late);
   if (process == Processes::State::kEnded) {
-    context.got = fmt::format("the process of rank {} has ended", world_rank);
-    context.hint = "what ended it stands in its own output or in the system's log: memory, mostly";
-    return et_schema::run_failed("a rank has died", std::move(context));
+    return error_of(
+        late, "a rank has died", fmt::format("the process of rank {} has ended", world_rank),
+        "what ended it stands in its own output or in the system's log: memory, mostly");
   }
-  context.got =
+  return error_of(
+      late, "a rank is not reached any more",
       fmt::format("the connection to rank {} has ended; its process {}", world_rank,
-                  process == Processes::State::kUnknown ? "is on another host" : "is still there");
-  context.hint =
+                  process == Processes::State::kUnknown ? "is on another host" : "is still there"),
       "if the rank has failed, its own output says why; else the network, or a firewall on the "
-      "way, has cut the connection";
-  return et_schema::run_failed("a rank is not reached any more", std::move(context));
+      "way, has cut the connection");
 }
 
 et_schema::Error late_call_error(const LateCall& late, const std::vector<Heard>& heard) {
-  et_schema::ErrorContext context;
-  context.rank = late.world_rank;
-  context.field = describe(late.call, late.group, late.index);
-  context.expected = expected_of(late);
-  context.got = got_of(late, heard);
-  context.hint =
+  return error_of(
+      late, fmt::format("a communication did not complete within {} s", late.time_limit_s),
+      got_of(late, heard),
       "a rank that computes for longer than this needs a higher time limit (--timeout); one that "
-      "waits in another call runs another program";
-  return et_schema::run_failed(
-      fmt::format("a communication did not complete within {} s", late.time_limit_s),
-      std::move(context));
+      "waits in another call runs another program");
 }
 
 }  // namespace understudy::backends

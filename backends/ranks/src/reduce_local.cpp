@@ -7,6 +7,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "backends/check_call.h"
 #include "backends/half.h"
 #include "et_schema/support/assert.h"
 
@@ -65,18 +66,8 @@ void reduce_numbers(void* into, const void* from, std::int64_t count, ReduceOp o
   UNDERSTUDY_ASSERT(false);
 }
 
-/// Bool is 0 or 1 in a byte, so "or" is the maximum, and "and" the minimum.
 void reduce_bools(void* into, const void* from, std::int64_t count, ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kProduct:
-    case ReduceOp::kMin:
-    case ReduceOp::kBand:
-      return reduce_numbers<std::uint8_t>(into, from, count, ReduceOp::kMin);
-    case ReduceOp::kBxor:
-      return reduce_numbers<std::uint8_t>(into, from, count, ReduceOp::kBxor);
-    default:
-      return reduce_numbers<std::uint8_t>(into, from, count, ReduceOp::kMax);
-  }
+  reduce_numbers<std::uint8_t>(into, from, count, of_bools(op));
 }
 
 template <typename Half>
@@ -114,12 +105,18 @@ void divide_numbers(void* data, std::int64_t count, int ranks) {
   });
 }
 
+/// half = change(half)
+template <typename Half, typename Change>
+void change_halves(void* data, std::int64_t count, Change change) {
+  auto* halves = static_cast<std::uint16_t*>(data);
+  std::for_each(halves, halves + count,
+                [change](std::uint16_t& x) { x = Half::from_float(change(Half::to_float(x))); });
+}
+
 template <typename Half>
 void divide_halves(void* data, std::int64_t count, int ranks) {
-  auto* halves = static_cast<std::uint16_t*>(data);
-  std::for_each(halves, halves + count, [divisor = static_cast<float>(ranks)](std::uint16_t& x) {
-    x = Half::from_float(Half::to_float(x) / divisor);
-  });
+  change_halves<Half>(data, count,
+                      [divisor = static_cast<float>(ranks)](float x) { return x / divisor; });
 }
 
 template <typename Number>
@@ -131,10 +128,8 @@ void multiply_numbers(const Buffer& buffer, double factor) {
 
 template <typename Half>
 void multiply_halves(const Buffer& buffer, double factor) {
-  auto* halves = static_cast<std::uint16_t*>(buffer.data);
-  std::for_each(halves, halves + buffer.count, [by = static_cast<float>(factor)](std::uint16_t& x) {
-    x = Half::from_float(Half::to_float(x) * by);
-  });
+  change_halves<Half>(buffer.data, buffer.count,
+                      [by = static_cast<float>(factor)](float x) { return x * by; });
 }
 
 struct ElementType {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "et_schema/support/assert.h"
 
 namespace understudy::backends {
 
@@ -31,17 +32,22 @@ class Transfers {
 
   // Collectives of the transport's own, for wires that have them. Each is in place: `buffer` holds
   // this rank's part before, and its part of the result afterwards. An average's sum is computed.
-  virtual void all_reduce(const Buffer& buffer, ReduceOp op, Channel channel);
-  virtual void reduce(const Buffer& buffer, ReduceOp op, int root, Channel channel);
-  virtual void broadcast(const Buffer& buffer, int root, Channel channel);
+  virtual void all_reduce(const Buffer& /*buffer*/, ReduceOp /*op*/, Channel) { none(); }
+  virtual void reduce(const Buffer& /*buffer*/, ReduceOp /*op*/, int /*root*/, Channel) { none(); }
+  virtual void broadcast(const Buffer& /*buffer*/, int /*root*/, Channel) { none(); }
   /// `own_bytes` of each rank, at most kLargestPart.
-  virtual void all_gather(const Buffer& buffer, std::int64_t own_bytes, Channel channel);
+  virtual void all_gather(const Buffer& /*buffer*/, std::int64_t /*own_bytes*/, Channel) { none(); }
   /// `part_bytes` for each rank, at most kLargestPart; not in place.
-  virtual void all_to_all(const Buffer& from, const Buffer& to, std::int64_t part_bytes,
-                          Channel channel);
-  virtual void barrier(Channel channel);
+  virtual void all_to_all(const Buffer& /*from*/, const Buffer& /*to*/, std::int64_t /*part_bytes*/,
+                          Channel) {
+    none();
+  }
+  virtual void barrier(Channel) { none(); }
 
   static constexpr std::int64_t kLargestPart = 0x7fffffff;
+
+ private:
+  static void none() { UNDERSTUDY_ASSERT(false); }
 };
 
 /// A few bytes that another rank sent outside of all channels.
