@@ -50,8 +50,7 @@ void DataFlow::read_program() {
       events_[slot].push_back({at, false});
     });
     for (const Argument& result : instruction.results) {
-      const std::vector<Argument> one = {result};
-      et_schema::for_each_slot(one, [&](SlotId slot) {
+      et_schema::for_each_slot({result}, [&](SlotId slot) {
         exists[slot] = true;
         const ResultKind kind = kind_of(at, {Argument::SlotRef{slot}});
         given_[slot] = given_[slot] || kind == ResultKind::kGiven;

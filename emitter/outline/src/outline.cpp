@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -28,34 +29,27 @@ constexpr std::size_t kLongestPart = 48;
 /// A function that is called once has at most so many.
 constexpr std::size_t kMostParameters = 32;
 
-std::string text_of(const Argument& argument);
-
-std::string text_of(const std::vector<Argument>& arguments) {
-  std::string text = "(";
-  for (const Argument& argument : arguments) {
-    text += text_of(argument) + ",";
-  }
-  return text + ")";
-}
-
 /// An argument but for which tensor it is.
-std::string text_of(const Argument& argument) {
-  struct Visitor {
-    std::string operator()(const Argument::None&) const { return "none"; }
-    std::string operator()(const Argument::Undefined&) const { return "undefined"; }
-    std::string operator()(const Argument::SlotRef&) const { return "tensor"; }
-    std::string operator()(bool value) const { return value ? "true" : "false"; }
-    std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
-    std::string operator()(double value) const { return fmt::format("{}f", value); }
-    std::string operator()(const std::string& value) const { return "'" + value + "'"; }
-    std::string operator()(const Argument::DeviceRef& value) const {
-      return et_schema::to_string(value.device);
+struct ArgumentText {
+  std::string operator()(const Argument::None&) const { return "none"; }
+  std::string operator()(const Argument::Undefined&) const { return "undefined"; }
+  std::string operator()(const Argument::SlotRef&) const { return "tensor"; }
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(double value) const { return fmt::format("{}f", value); }
+  std::string operator()(const std::string& value) const { return "'" + value + "'"; }
+  std::string operator()(const Argument::DeviceRef& value) const {
+    return et_schema::to_string(value.device);
+  }
+  std::string operator()(const Argument::Opaque& value) const { return "<" + value.tag + ">"; }
+  std::string operator()(const Argument::List& list) const {
+    std::string text = "(";
+    for (const Argument& argument : list) {
+      text += std::visit(*this, argument.value) + ",";
     }
-    std::string operator()(const Argument::Opaque& value) const { return "<" + value.tag + ">"; }
-    std::string operator()(const Argument::List& value) const { return text_of(value); }
-  };
-  return std::visit(Visitor(), argument.value);
-}
+    return text + ")";
+  }
+};
 
 std::string layout_text(const et_schema::Slot& from, const et_schema::Slot& to) {
   std::string text =
@@ -72,7 +66,7 @@ std::string token_text(const DataFlow& flow, std::size_t at) {
   const Instruction& instruction = program.instructions[at];
   std::string text = fmt::format("{} {} {} ", static_cast<int>(instruction.kind), instruction.name,
                                  instruction.schema ? static_cast<int>(*instruction.schema) : -1);
-  text += text_of(instruction.args);
+  text += ArgumentText()(instruction.args);
   for (const Argument& result : instruction.results) {
     const auto* list = std::get_if<Argument::List>(&result.value);
     text += list != nullptr ? fmt::format("[{}]", list->size())
@@ -136,11 +130,8 @@ class Outliner {
   }
 
   void add_function(std::size_t begin, std::size_t end) {
-    bool does_something = false;
-    for (std::size_t at = begin; at < end; ++at) {
-      does_something = does_something || !is_idle(at);
-    }
-    if (!does_something) {
+    const auto instructions = std::views::iota(begin, end);
+    if (std::ranges::all_of(instructions, [this](std::size_t at) { return is_idle(at); })) {
       add_inline(begin, end);
       return;
     }
@@ -264,17 +255,13 @@ class Outliner {
   }
 
   void find_results(Function& function) const {
-    const std::size_t length =
-        outline_.units[function.units.front()].end - outline_.units[function.units.front()].begin;
-    for (std::size_t i = 0; i < length; ++i) {
-      const std::size_t count =
-          new_tensors(flow_, outline_.units[function.units.front()].begin + i).size();
-      for (std::size_t tensor = 0; tensor < count; ++tensor) {
-        const Function::Result result{i, tensor};
-        const bool is_needed = std::any_of(
-            function.units.begin(), function.units.end(),
-            [&](std::size_t unit) { return needs_result(outline_.units[unit], result); });
-        if (is_needed) {
+    const Unit& first = outline_.units[function.units.front()];
+    for (std::size_t at = first.begin; at < first.end; ++at) {
+      for (std::size_t tensor = 0; tensor < new_tensors(flow_, at).size(); ++tensor) {
+        const Function::Result result{at - first.begin, tensor};
+        if (std::ranges::any_of(function.units, [&](std::size_t unit) {
+              return needs_result(outline_.units[unit], result);
+            })) {
           function.results.push_back(result);
         }
       }
@@ -307,8 +294,7 @@ class Outliner {
 std::vector<SlotId> new_tensors(const DataFlow& flow, std::size_t at) {
   std::vector<SlotId> slots;
   for (const Argument& result : flow.program().instructions[at].results) {
-    const std::vector<Argument> one = {result};
-    et_schema::for_each_slot(one, [&](SlotId slot) {
+    et_schema::for_each_slot({result}, [&](SlotId slot) {
       if (flow.kind_of(at, {Argument::SlotRef{slot}}) == ResultKind::kNew) {
         slots.push_back(slot);
       }

@@ -18,19 +18,16 @@ bool changes_external(const Program& program, const Instruction& instruction) {
     return false;
   }
   const std::string& schema = program.schemas[*instruction.schema];
+  bool found = false;
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
     if (!et_schema::argument_is_written(schema, i)) {
       continue;
     }
-    bool found = false;
     et_schema::for_each_slot({instruction.args[i]}, [&](et_schema::SlotId slot) {
       found = found || program.slots[slot].external;
     });
-    if (found) {
-      return true;
-    }
   }
-  return false;
+  return found;
 }
 
 /// The gradient of the loss is ones of no dimension. Before the first operator that is called

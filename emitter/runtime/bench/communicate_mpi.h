@@ -8,8 +8,10 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "communicate.h"
@@ -108,20 +110,12 @@ class MpiCall {
   }
 
   [[nodiscard]] MPI_Op op() const {
-    if (call_.reduce == "sum" || call_.reduce == "avg" || is_premultiplied())
-      return MPI_SUM;
-    if (call_.reduce == "product")
-      return MPI_PROD;
-    if (call_.reduce == "min")
-      return MPI_MIN;
-    if (call_.reduce == "max")
-      return MPI_MAX;
-    if (call_.reduce == "band")
-      return MPI_BAND;
-    if (call_.reduce == "bor")
-      return MPI_BOR;
-    TORCH_CHECK(call_.reduce == "bxor", "no reduction ", call_.reduce);
-    return MPI_BXOR;
+    static const std::map<std::string, MPI_Op> ops = {
+        {"sum", MPI_SUM}, {"avg", MPI_SUM},   {"product", MPI_PROD}, {"min", MPI_MIN},
+        {"max", MPI_MAX}, {"band", MPI_BAND}, {"bor", MPI_BOR},      {"bxor", MPI_BXOR}};
+    const auto known = ops.find(is_premultiplied() ? "sum" : call_.reduce);
+    TORCH_CHECK(known != ops.end(), "no reduction ", call_.reduce);
+    return known->second;
   }
   /// MPI knows no half floats: they are reduced as floats, and rounded once.
   static bool is_narrow(const Tensor& tensor) {
@@ -129,30 +123,20 @@ class MpiCall {
            tensor.element_size() < static_cast<std::int64_t>(sizeof(float));
   }
   static MPI_Datatype type_of(at::ScalarType dtype) {
-    switch (dtype) {
-      case at::kFloat:
-        return MPI_FLOAT;
-      case at::kDouble:
-        return MPI_DOUBLE;
-      case at::kLong:
-        return MPI_INT64_T;
-      case at::kInt:
-        return MPI_INT32_T;
-      case at::kShort:
-        return MPI_INT16_T;
-      case at::kChar:
-        return MPI_INT8_T;
-      case at::kByte:
-        return MPI_UINT8_T;
-      case at::kBool:
-        return MPI_UINT8_T;
-      case at::kComplexFloat:
-        return MPI_C_FLOAT_COMPLEX;
-      case at::kComplexDouble:
-        return MPI_C_DOUBLE_COMPLEX;
-      default:
-        TORCH_CHECK(false, "no reduction of ", dtype);
-    }
+    static const std::map<at::ScalarType, MPI_Datatype> types = {
+        {at::kFloat, MPI_FLOAT},
+        {at::kDouble, MPI_DOUBLE},
+        {at::kLong, MPI_INT64_T},
+        {at::kInt, MPI_INT32_T},
+        {at::kShort, MPI_INT16_T},
+        {at::kChar, MPI_INT8_T},
+        {at::kByte, MPI_UINT8_T},
+        {at::kBool, MPI_UINT8_T},
+        {at::kComplexFloat, MPI_C_FLOAT_COMPLEX},
+        {at::kComplexDouble, MPI_C_DOUBLE_COMPLEX}};
+    const auto known = types.find(dtype);
+    TORCH_CHECK(known != types.end(), "no reduction of ", dtype);
+    return known->second;
   }
 
   void all_reduce(const Tensor& input, const Tensor& output) {

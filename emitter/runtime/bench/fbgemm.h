@@ -15,6 +15,7 @@
 #include <ATen/ops/repeat_interleave.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -180,26 +181,24 @@ inline std::vector<c10::IValue> look_up(const Arguments& in) {
 
 /// Whether an operator of this name is here, and which.
 inline StandIn find_fbgemm(const std::string& name) {
-  const auto by_names = [](std::vector<c10::IValue> (*run)(const Arguments&)) -> StandIn {
-    return [run](const c10::FunctionSchema& schema, const std::vector<c10::IValue>& given) {
-      return run(Arguments(schema, given));
-    };
+  using Run = std::vector<c10::IValue> (*)(const Arguments&);
+  static const std::map<std::string, Run> known = {
+      {"fbgemm::permute_2D_sparse_data", permute_sparse_data},
+      {"fbgemm::permute_1D_sparse_data", permute_sparse_data},
+      {"fbgemm::permute_sparse_data", permute_sparse_data},
+      {"fbgemm::asynchronous_complete_cumsum", complete_cumsum},
+      {"fbgemm::asynchronous_inclusive_cumsum", inclusive_cumsum},
+      {"fbgemm::asynchronous_exclusive_cumsum", exclusive_cumsum},
+      {"fbgemm::bounds_check_indices", bounds_check_indices},
+      {"fbgemm::dense_embedding_codegen_lookup_function", look_up}};
+  const auto found = known.find(name);
+  const bool is_lookup = name.rfind("fbgemm::split_embedding_codegen_lookup_", 0) == 0;
+  if (found == known.end() && !is_lookup)
+    return nullptr;
+  return [run = is_lookup ? look_up : found->second](const c10::FunctionSchema& schema,
+                                                     const std::vector<c10::IValue>& given) {
+    return run(Arguments(schema, given));
   };
-  if (name == "fbgemm::permute_2D_sparse_data" || name == "fbgemm::permute_1D_sparse_data" ||
-      name == "fbgemm::permute_sparse_data")
-    return by_names(permute_sparse_data);
-  if (name == "fbgemm::asynchronous_complete_cumsum")
-    return by_names(complete_cumsum);
-  if (name == "fbgemm::asynchronous_inclusive_cumsum")
-    return by_names(inclusive_cumsum);
-  if (name == "fbgemm::asynchronous_exclusive_cumsum")
-    return by_names(exclusive_cumsum);
-  if (name == "fbgemm::bounds_check_indices")
-    return by_names(bounds_check_indices);
-  if (name == "fbgemm::dense_embedding_codegen_lookup_function" ||
-      name.rfind("fbgemm::split_embedding_codegen_lookup_", 0) == 0)
-    return by_names(look_up);
-  return nullptr;
 }
 
 /// Makes them known to the operators that are called by name.

@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
+#include <limits>
+#include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -33,6 +35,24 @@ std::optional<double> as_number(const Argument& argument) {
   }
   return std::nullopt;
 }
+
+struct Enumerator {
+  std::string_view cpp;
+  std::string_view python;
+};
+/// In the order of c10::Layout and c10::MemoryFormat.
+constexpr std::array<Enumerator, 7> kLayouts = {{{"kStrided", "strided"},
+                                                 {"kSparse", "sparse_coo"},
+                                                 {"kSparseCsr", "sparse_csr"},
+                                                 {"kMkldnn", "_mkldnn"},
+                                                 {"kSparseCsc", "sparse_csc"},
+                                                 {"kSparseBsr", "sparse_bsr"},
+                                                 {"kSparseBsc", "sparse_bsc"}}};
+constexpr std::array<Enumerator, 4> kMemoryFormats = {
+    {{"MemoryFormat::Contiguous", "contiguous_format"},
+     {"MemoryFormat::Preserve", "preserve_format"},
+     {"MemoryFormat::ChannelsLast", "channels_last"},
+     {"MemoryFormat::ChannelsLast3d", "channels_last_3d"}}};
 
 class Writer {
  public:
@@ -81,8 +101,7 @@ class Writer {
       if (is_nothing(argument)) {
         return is_python() ? "None" : "at::Tensor()";
       }
-      return number ? fmt::format("bench{}number({})", is_python() ? "." : "::", scalar(argument))
-                    : (refuse(type), "");
+      return number ? bench_text("number", {scalar(argument)}, style_.dialect) : (refuse(type), "");
     }
     if (type == "str") {
       const auto* text = std::get_if<std::string>(&argument.value);
@@ -121,7 +140,7 @@ class Writer {
       return real_text(number, style_.dialect);
     }
     if (type == "bool") {
-      return is_python() ? (number != 0 ? "True" : "False") : (number != 0 ? "true" : "false");
+      return bool_text(number != 0, style_.dialect);
     }
     if (type == "Scalar") {
       return is_boxed() ? fmt::format("at::Scalar({})", scalar(argument)) : scalar(argument);
@@ -130,10 +149,10 @@ class Writer {
       return dtype_text(static_cast<DType>(small_integer(number, type)), style_.dialect);
     }
     if (type == "Layout") {
-      return layout(small_integer(number, type));
+      return enumerator(kLayouts, number, type);
     }
     if (type == "MemoryFormat") {
-      return memory_format(small_integer(number, type));
+      return enumerator(kMemoryFormats, number, type);
     }
     refuse(type);
   }
@@ -163,39 +182,20 @@ class Writer {
                                            : fmt::format("{}", value);
   }
 
-  /// The numbers are c10::Layout's.
-  [[nodiscard]] std::string layout(std::size_t value) const {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {
-        {{"Strided", "strided"},
-         {"Sparse", "sparse_coo"},
-         {"SparseCsr", "sparse_csr"},
-         {"Mkldnn", "_mkldnn"},
-         {"SparseCsc", "sparse_csc"},
-         {"SparseBsr", "sparse_bsr"},
-         {"SparseBsc", "sparse_bsc"}}};
-    if (value >= kNames.size()) {
-      refuse("Layout");
+  /// The enumerator with such a number.
+  [[nodiscard]] std::string enumerator(std::span<const Enumerator> all, double number,
+                                       const std::string& type) const {
+    const std::size_t value = small_integer(number, type);
+    if (value >= all.size()) {
+      refuse(type);
     }
-    return is_python() ? fmt::format("torch.{}", kNames[value].second)
-                       : fmt::format("at::k{}", kNames[value].first);
-  }
-
-  [[nodiscard]] std::string memory_format(std::size_t value) const {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames = {
-        {{"Contiguous", "contiguous_format"},
-         {"Preserve", "preserve_format"},
-         {"ChannelsLast", "channels_last"},
-         {"ChannelsLast3d", "channels_last_3d"}}};
-    if (value >= kNames.size()) {
-      refuse("MemoryFormat");
-    }
-    return is_python() ? fmt::format("torch.{}", kNames[value].second)
-                       : fmt::format("at::MemoryFormat::{}", kNames[value].first);
+    return is_python() ? fmt::format("torch.{}", all[value].python)
+                       : fmt::format("at::{}", all[value].cpp);
   }
 
   [[nodiscard]] std::string scalar(const Argument& argument) const {
     if (const auto* flag = std::get_if<bool>(&argument.value)) {
-      return is_python() ? (*flag ? "True" : "False") : (*flag ? "true" : "false");
+      return bool_text(*flag, style_.dialect);
     }
     if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
       return integer_text(*integer);
@@ -341,39 +341,34 @@ bool is_default(const Argument& argument, std::string_view default_value) {
 }
 
 std::string dtype_text(DType dtype, Dialect dialect) {
-  struct Row {
-    DType dtype;
-    std::string_view cpp;
-    std::string_view python;
-  };
-  constexpr std::array<Row, 21> kRows = {{{DType::kUInt8, "kByte", "uint8"},
-                                          {DType::kInt8, "kChar", "int8"},
-                                          {DType::kInt16, "kShort", "int16"},
-                                          {DType::kInt32, "kInt", "int32"},
-                                          {DType::kInt64, "kLong", "int64"},
-                                          {DType::kFloat16, "kHalf", "float16"},
-                                          {DType::kFloat32, "kFloat", "float32"},
-                                          {DType::kFloat64, "kDouble", "float64"},
-                                          {DType::kComplexFloat16, "kComplexHalf", "complex32"},
-                                          {DType::kComplexFloat32, "kComplexFloat", "complex64"},
-                                          {DType::kComplexFloat64, "kComplexDouble", "complex128"},
-                                          {DType::kBool, "kBool", "bool"},
-                                          {DType::kBFloat16, "kBFloat16", "bfloat16"},
-                                          {DType::kFloat8E5M2, "kFloat8_e5m2", "float8_e5m2"},
-                                          {DType::kFloat8E4M3Fn, "kFloat8_e4m3fn", "float8_e4m3fn"},
-                                          {DType::kUInt16, "kUInt16", "uint16"},
-                                          {DType::kUInt32, "kUInt32", "uint32"},
-                                          {DType::kUInt64, "kUInt64", "uint64"},
-                                          {DType::kQInt8, "kQInt8", "qint8"},
-                                          {DType::kQUInt8, "kQUInt8", "quint8"},
-                                          {DType::kQInt32, "kQInt32", "qint32"}}};
-  for (const Row& row : kRows) {
-    if (row.dtype == dtype) {
-      return dialect == Dialect::kPython ? fmt::format("torch.{}", row.python)
-                                         : fmt::format("at::{}", row.cpp);
-    }
+  static const std::map<DType, std::string_view> kCppNames = {
+      {DType::kUInt8, "kByte"},
+      {DType::kInt8, "kChar"},
+      {DType::kInt16, "kShort"},
+      {DType::kInt32, "kInt"},
+      {DType::kInt64, "kLong"},
+      {DType::kFloat16, "kHalf"},
+      {DType::kFloat32, "kFloat"},
+      {DType::kFloat64, "kDouble"},
+      {DType::kComplexFloat16, "kComplexHalf"},
+      {DType::kComplexFloat32, "kComplexFloat"},
+      {DType::kComplexFloat64, "kComplexDouble"},
+      {DType::kBool, "kBool"},
+      {DType::kBFloat16, "kBFloat16"},
+      {DType::kFloat8E5M2, "kFloat8_e5m2"},
+      {DType::kFloat8E4M3Fn, "kFloat8_e4m3fn"},
+      {DType::kUInt16, "kUInt16"},
+      {DType::kUInt32, "kUInt32"},
+      {DType::kUInt64, "kUInt64"},
+      {DType::kQInt8, "kQInt8"},
+      {DType::kQUInt8, "kQUInt8"},
+      {DType::kQInt32, "kQInt32"}};
+  const auto name = kCppNames.find(dtype);
+  if (name == kCppNames.end()) {
+    throw CannotShow{"an element type that has no name here"};
   }
-  throw CannotShow{"an element type that has no name here"};
+  return dialect == Dialect::kPython ? fmt::format("torch.{}", et_schema::to_string(dtype))
+                                     : fmt::format("at::{}", name->second);
 }
 
 std::string real_text(double value, Dialect dialect) {
@@ -389,9 +384,23 @@ std::string real_text(double value, Dialect dialect) {
                            : fmt::format("{}std::numeric_limits<double>::infinity()", sign);
 }
 
+std::string bool_text(bool value, Dialect dialect) {
+  return dialect == Dialect::kPython ? (value ? "True" : "False") : (value ? "true" : "false");
+}
+
 std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect) {
-  return dialect == Dialect::kPython ? fmt::format("[{}]", fmt::join(sizes, ", "))
-                                     : fmt::format("{{{}}}", fmt::join(sizes, ", "));
+  return list_text({fmt::format("{}", fmt::join(sizes, ", "))}, dialect);
+}
+
+std::string list_text(const std::vector<std::string>& items, Dialect dialect) {
+  return dialect == Dialect::kPython ? fmt::format("[{}]", fmt::join(items, ", "))
+                                     : fmt::format("{{{}}}", fmt::join(items, ", "));
+}
+
+std::string bench_text(std::string_view name, const std::vector<std::string>& arguments,
+                       Dialect dialect) {
+  return fmt::format("bench{}{}({})", dialect == Dialect::kPython ? "." : "::", name,
+                     fmt::join(arguments, ", "));
 }
 
 }  // namespace understudy::emitter

@@ -51,8 +51,13 @@ struct ArgumentStyle {
 [[nodiscard]] std::string dtype_text(et_schema::DType dtype, Dialect dialect);
 /// A double that reads back as the same.
 [[nodiscard]] std::string real_text(double value, Dialect dialect);
+[[nodiscard]] std::string bool_text(bool value, Dialect dialect);
 /// {1, 2} or [1, 2].
 [[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect);
+[[nodiscard]] std::string list_text(const std::vector<std::string>& items, Dialect dialect);
+/// A call of what goes with every project: "bench::number(0.5)", "bench.number(0.5)".
+[[nodiscard]] std::string bench_text(std::string_view name,
+                                     const std::vector<std::string>& arguments, Dialect dialect);
 
 /// None, or an undefined tensor.
 [[nodiscard]] bool is_nothing(const et_schema::Argument& argument);

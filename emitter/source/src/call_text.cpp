@@ -87,15 +87,8 @@ bool writes_out(const std::vector<SchemaArgument>& arguments) {
                      });
 }
 
-}  // namespace
-
-CallWriter::CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices,
-                       Calls& calls)
-    : program_(program), dialect_(dialect), devices_(devices), calls_(calls) {}
-
 /// As they were, but for epsilons that the trace's six decimals lost.
-std::vector<Argument> CallWriter::arguments_of(const Instruction& instruction,
-                                               const Callable& callable) {
+std::vector<Argument> arguments_of(const Instruction& instruction, const Callable& callable) {
   std::vector<Argument> arguments = instruction.args;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto* real = std::get_if<double>(&arguments[i].value);
@@ -110,6 +103,8 @@ std::vector<Argument> CallWriter::arguments_of(const Instruction& instruction,
   }
   return arguments;
 }
+
+}  // namespace
 
 CallText CallWriter::write(const Instruction& instruction, const NextTensor& next,
                            const Vectors& vectors) {
@@ -236,12 +231,8 @@ std::string CallWriter::python_call(const Callable& callable, const std::vector<
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];
     const std::string text = argument_text(recorded[i], argument.type, style, next);
-    if (by_row) {
-      texts.push_back(text);
-      continue;
-    }
     // Behind "*" arguments are given by name.
-    if (i < callable.positional) {
+    if (by_row || i < callable.positional) {
       texts.push_back(text);
     } else if (!is_default(recorded[i], argument.default_value)) {
       texts.push_back(is_python_word(argument.name)

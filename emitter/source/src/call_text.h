@@ -71,7 +71,8 @@ struct Calls {
 /// name.
 class CallWriter {
  public:
-  CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices, Calls& calls);
+  CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices, Calls& calls)
+      : program_(program), dialect_(dialect), devices_(devices), calls_(calls) {}
 
   /// Throws CannotShow.
   [[nodiscard]] CallText write(const et_schema::Instruction& instruction, const NextTensor& next,
@@ -79,8 +80,6 @@ class CallWriter {
 
  private:
   using Arguments = std::vector<et_schema::Argument>;
-  [[nodiscard]] static Arguments arguments_of(const et_schema::Instruction& instruction,
-                                              const Callable& callable);
   [[nodiscard]] std::string typed_call(const Callable& callable, const Arguments& recorded,
                                        const NextTensor& next, const Vectors& vectors);
   [[nodiscard]] std::string boxed_call(const Callable& callable, const Arguments& recorded,

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 #include <vector>
@@ -60,19 +62,14 @@ std::string communicate_text(const Program& program, const Instruction& instruct
                              Dialect dialect, const std::function<std::string(SlotId)>& tensor) {
   const CommInfo& info = *instruction.comm;
   const bool is_python = dialect == Dialect::kPython;
-  const std::string_view open = is_python ? "[" : "{";
-  const std::string_view close = is_python ? "]" : "}";
   std::vector<std::string> parts;
   const auto add = [&](const char* field, const std::string& value) {
     parts.push_back(fmt::format("{}{} = {}", is_python ? "" : ".", field, value));
   };
   const auto tensors = [&](const std::vector<SlotId>& slots) {
     std::vector<std::string> names;
-    names.reserve(slots.size());
-    for (const SlotId slot : slots) {
-      names.push_back(tensor(slot));
-    }
-    return fmt::format("{}{}{}", open, fmt::join(names, ", "), close);
+    std::ranges::transform(slots, std::back_inserter(names), tensor);
+    return list_text(names, dialect);
   };
   const std::vector<SlotId> inputs = slots_of(instruction, 0);
   const std::vector<SlotId> outputs = slots_of(instruction, 1);
@@ -110,10 +107,6 @@ std::string empty_text(const et_schema::Slot& layout, Dialect dialect) {
                    "at::empty_strided(at::IntArrayRef({}), at::IntArrayRef({}), "
                    "at::TensorOptions().dtype({}).device(bench::device()))",
                    sizes, strides, dtype);
-}
-
-bool is_joined_later(const Instruction& instruction) {
-  return !et_schema::is_blocking(*instruction.comm);
 }
 
 }  // namespace understudy::emitter

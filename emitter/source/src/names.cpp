@@ -205,8 +205,6 @@ std::string made_word(const DataFlow& flow, const Phases& phases, const std::vec
   return "grad_" + (mark == std::string::npos ? op : op.substr(0, mark));
 }
 
-using et_schema::Instruction;
-
 /// What a unit is made of.
 struct Content {
   std::map<std::string_view, std::size_t> classes;  ///< instructions by class of operators

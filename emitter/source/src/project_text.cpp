@@ -15,6 +15,16 @@ std::set<std::string> distinct(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
+/// "make_step_rank0, make_step_rank1": each with what stands around it.
+std::string joined(std::string_view before, const std::vector<std::string>& texts,
+                   std::string_view behind) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all += fmt::format("{}{}{}{}", all.empty() ? "" : ", ", before, text, behind);
+  }
+  return all;
+}
+
 std::string cmake_text(const ProjectParts& parts) {
   std::string sources = "main.cpp";
   for (const std::string& step : distinct(parts.step_of)) {
@@ -74,17 +84,10 @@ std::string main_text(const ProjectParts& parts) {
   for (const std::string& step : distinct(parts.step_of)) {
     text += fmt::format("std::unique_ptr<bench::Step> make_{}();\n", step);
   }
-  std::vector<std::string> ranks;
-  for (const std::string& step : parts.step_of) {
-    ranks.push_back("make_" + step);
-  }
-  std::vector<std::string> groups;
-  for (const std::string& group : parts.groups) {
-    groups.push_back(fmt::format("{{{}}}", group));
-  }
   text += "\nint main(int argc, char** argv) {\n  const bench::Job job = {\n";
   text += fmt::format("      .name = {},\n      .ranks = {{{}}},\n      .groups = {{{}}},\n  }};\n",
-                      text_literal(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
+                      text_literal(parts.name), joined("make_", parts.step_of, ""),
+                      joined("{", parts.groups, "}"));
   return text + "  return bench::run(argc, argv, job);\n}\n";
 }
 
@@ -152,16 +155,9 @@ std::map<std::string, std::string> python_project(const ProjectParts& parts) {
   for (const std::string& step : distinct(parts.step_of)) {
     text += fmt::format("import {}\n", step);
   }
-  std::vector<std::string> ranks;
-  for (const std::string& step : parts.step_of) {
-    ranks.push_back(step + ".Step");
-  }
-  std::vector<std::string> groups;
-  for (const std::string& group : parts.groups) {
-    groups.push_back(fmt::format("[{}]", group));
-  }
   text += fmt::format("\nif __name__ == \"__main__\":\n    bench.run({}, [{}], [{}])\n",
-                      text_literal(parts.name), fmt::join(ranks, ", "), fmt::join(groups, ", "));
+                      text_literal(parts.name), joined("", parts.step_of, ".Step"),
+                      joined("[", parts.groups, "]"));
   files["main.py"] = text;
   return files;
 }

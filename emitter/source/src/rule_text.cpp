@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <variant>
 #include <vector>
@@ -56,26 +55,22 @@ class RuleWriter {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
   template <typename... Values>
   [[nodiscard]] std::string call(const char* name, const Values&... values) const {
-    const std::vector<std::string> arguments = {text(values)...};
-    return fmt::format("bench{}{}({})", is_python() ? "." : "::", name, fmt::join(arguments, ", "));
+    return bench_text(name, {text(values)...}, dialect_);
   }
 
   [[nodiscard]] std::string text(double value) const { return real_text(value, dialect_); }
   [[nodiscard]] std::string text(std::int64_t value) const { return fmt::format("{}", value); }
-  [[nodiscard]] std::string text(bool value) const {
-    return is_python() ? (value ? "True" : "False") : (value ? "true" : "false");
-  }
+  [[nodiscard]] std::string text(bool value) const { return bool_text(value, dialect_); }
   [[nodiscard]] std::string text(const ValueRule::Segment& segment) const {
-    return list({text(segment.count), text(segment.sum)});
+    return list_text({text(segment.count), text(segment.sum)}, dialect_);
   }
   [[nodiscard]] std::string text(const et_schema::Repeat& repeat) const {
-    return list({text(repeat.times), text(repeat.numbers)});
+    return list_text({text(repeat.times), text(repeat.numbers)}, dialect_);
   }
   [[nodiscard]] std::string text(const et_schema::ReuseBin& bin) const {
-    return list({text(bin.low), text(bin.high), text(bin.repeats)});
+    return list_text({text(bin.low), text(bin.high), text(bin.repeats)}, dialect_);
   }
   template <typename Item>
   [[nodiscard]] std::string text(const std::vector<Item>& items) const {
@@ -83,11 +78,7 @@ class RuleWriter {
     for (const Item& item : items) {
       texts.push_back(text(item));
     }
-    return list(texts);
-  }
-  [[nodiscard]] std::string list(const std::vector<std::string>& texts) const {
-    return is_python() ? fmt::format("[{}]", fmt::join(texts, ", "))
-                       : fmt::format("{{{}}}", fmt::join(texts, ", "));
+    return list_text(texts, dialect_);
   }
 
   Dialect dialect_;

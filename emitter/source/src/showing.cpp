@@ -22,6 +22,7 @@ namespace {
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
+using et_schema::SlotId;
 
 void append(const Program& program, const Instruction& instruction, Dialect dialect,
             std::vector<Instruction>& to) {
@@ -74,8 +75,6 @@ Program with_bodies(const Program& program, Dialect dialect) {
   }
   return expanded;
 }
-
-using et_schema::SlotId;
 
 bool means_nothing(std::string_view name) {
   return !et_schema::operator_facts(name).not_on_cpu.empty();

@@ -31,11 +31,6 @@ std::optional<SlotId> new_slot(const DataFlow& flow, std::size_t at, const Argum
   return std::get<Argument::SlotRef>(result.value).id;
 }
 
-/// What changes its tensor's layout in place: who reads the tensor later wants the former one.
-std::string another_text(const std::string& tensor, Dialect dialect) {
-  return fmt::format("bench{}another({})", dialect == Dialect::kPython ? "." : "::", tensor);
-}
-
 class StatementWriter {
  public:
   StatementWriter(const DataFlow& flow, std::size_t at, const std::vector<std::string>& words,
@@ -59,13 +54,13 @@ class StatementWriter {
     const Slot& from = program.slots[flow_.reads(at_).front()];
     const Slot& layout = program.slots[*to];
     const bool is_same = from.dtype == layout.dtype;
-    const std::string call =
-        is_same ? fmt::format("bench{}relayout({}, {}, {}, {})", dot(), base, sizes(layout.sizes),
-                              sizes(layout.strides), layout.offset - from.offset)
-                : fmt::format("bench{}relayout_as({}, {}, {}, {}, {})", dot(), base,
-                              dtype_text(layout.dtype, scope_.dialect), sizes(layout.sizes),
-                              sizes(layout.strides), layout.offset);
-    define_one(*to, call);
+    std::vector<std::string> arguments = {
+        base, sizes_text(layout.sizes, scope_.dialect), sizes_text(layout.strides, scope_.dialect),
+        fmt::format("{}", layout.offset - (is_same ? from.offset : 0))};
+    if (!is_same) {
+      arguments.insert(arguments.begin() + 1, dtype_text(layout.dtype, scope_.dialect));
+    }
+    define_one(*to, bench_text(is_same ? "relayout" : "relayout_as", arguments, scope_.dialect));
   }
 
   void write_call(const CallText& call) {
@@ -94,10 +89,6 @@ class StatementWriter {
 
  private:
   [[nodiscard]] bool is_python() const { return scope_.dialect == Dialect::kPython; }
-  [[nodiscard]] std::string_view dot() const { return is_python() ? "." : "::"; }
-  [[nodiscard]] std::string sizes(const std::vector<std::int64_t>& values) const {
-    return sizes_text(values, scope_.dialect);
-  }
   void add(const std::string& statement) {
     scope_.lines.push_back(is_python() ? statement : statement + ";");
   }
@@ -223,9 +214,11 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
   } else if (instruction.kind == InstructionKind::kOp) {
     NextTensor next = scope.next;
     if (et_schema::lays_out_in_place(et_schema::without_overload(instruction.name))) {
+      // Who reads the tensor later wants its former layout.
       next = [&scope, is_first = true]() mutable {
         const std::string tensor = scope.next();
-        return std::exchange(is_first, false) ? another_text(tensor, scope.dialect) : tensor;
+        return std::exchange(is_first, false) ? bench_text("another", {tensor}, scope.dialect)
+                                              : tensor;
       };
     }
     writer.write_call(calls.write(instruction, next, scope.vectors));

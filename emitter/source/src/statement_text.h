@@ -43,7 +43,4 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
 /// Memory for a tensor that a communication fills.
 [[nodiscard]] std::string empty_text(const et_schema::Slot& layout, Dialect dialect);
 
-/// Whether the next instruction may run before it is done.
-[[nodiscard]] bool is_joined_later(const et_schema::Instruction& instruction);
-
 }  // namespace understudy::emitter

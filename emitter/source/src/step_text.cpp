@@ -343,7 +343,7 @@ class StepWriter {
     }
     const std::string call = communicate_text(program_, instruction, dialect_,
                                               [this](SlotId slot) { return homes_[slot]; });
-    if (!is_joined_later(instruction)) {
+    if (et_schema::is_blocking(*instruction.comm)) {
       add(call + ".wait()");
       return;
     }
