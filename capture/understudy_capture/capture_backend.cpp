@@ -11,6 +11,7 @@
 
 #include <torch/csrc/utils/pybind.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -57,21 +58,11 @@ class RecordedWork : public Work {
         open_group_(std::move(open_group)) {}
 
   bool isCompleted() override {
-    for (const auto& part : parts_) {
-      if (!part->isCompleted()) {
-        return false;
-      }
-    }
-    return true;
+    return std::ranges::all_of(parts_, [](const auto& part) { return part->isCompleted(); });
   }
 
   bool isSuccess() const override {
-    for (const auto& part : parts_) {
-      if (!part->isSuccess()) {
-        return false;
-      }
-    }
-    return true;
+    return std::ranges::all_of(parts_, [](const auto& part) { return part->isSuccess(); });
   }
 
   std::exception_ptr exception() const override {
@@ -189,23 +180,18 @@ class NcclFormBackend : public Backend {
   }
 
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override {
-    return record(reducing(opts, in_place("allreduce", "nccl:all_reduce", OpType::ALLREDUCE,
-                                          tensors, getRank())),
-                  [&] {
-                    return averaged(opts, tensors,
-                                    [&](const auto& o) { return gloo_->allreduce(tensors, o); });
-                  });
+    return record_reduction(
+        opts, in_place("allreduce", "nccl:all_reduce", OpType::ALLREDUCE, tensors, getRank()),
+        tensors, [&](const auto& o) { return gloo_->allreduce(tensors, o); });
   }
 
   WorkPtr allreduce_coalesced(Tensors& tensors,
                               const c10d::AllreduceCoalescedOptions& opts) override {
-    return record(reducing(opts, in_place("allreduce_coalesced", "nccl:allreduce_coalesced",
-                                          OpType::COALESCED, tensors, getRank())),
-                  [&] {
-                    return averaged(opts, tensors, [&](const auto& o) {
-                      return gloo_->allreduce_coalesced(tensors, o);
-                    });
-                  });
+    return record_reduction(opts,
+                            in_place("allreduce_coalesced", "nccl:allreduce_coalesced",
+                                     OpType::COALESCED, tensors, getRank()),
+                            tensors,
+                            [&](const auto& o) { return gloo_->allreduce_coalesced(tensors, o); });
   }
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override {
@@ -215,12 +201,10 @@ class NcclFormBackend : public Backend {
   }
 
   WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override {
-    return record(reducing(opts, in_place("reduce", "nccl:reduce", OpType::REDUCE, tensors,
-                                          static_cast<int>(opts.rootRank))),
-                  [&] {
-                    return averaged(opts, tensors,
-                                    [&](const auto& o) { return gloo_->reduce(tensors, o); });
-                  });
+    return record_reduction(
+        opts,
+        in_place("reduce", "nccl:reduce", OpType::REDUCE, tensors, static_cast<int>(opts.rootRank)),
+        tensors, [&](const auto& o) { return gloo_->reduce(tensors, o); });
   }
 
   WorkPtr allgather(TensorLists& outputs, Tensors& inputs,
@@ -260,36 +244,30 @@ class NcclFormBackend : public Backend {
 
   WorkPtr reduce_scatter(Tensors& outputs, TensorLists& inputs,
                          const c10d::ReduceScatterOptions& opts) override {
-    return record(reducing(opts, call("reduce_scatter", "nccl:reduce_scatter",
-                                      OpType::REDUCE_SCATTER, inputs, outputs, inputs.front())),
-                  [&] {
-                    return averaged(opts, outputs, [&](const auto& o) {
-                      return gloo_->reduce_scatter(outputs, inputs, o);
-                    });
-                  });
+    return record_reduction(
+        opts,
+        call("reduce_scatter", "nccl:reduce_scatter", OpType::REDUCE_SCATTER, inputs, outputs,
+             inputs.front()),
+        outputs, [&](const auto& o) { return gloo_->reduce_scatter(outputs, inputs, o); });
   }
 
   WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                const c10d::ReduceScatterOptions& opts) override {
-    return record(reducing(opts, call("_reduce_scatter_base", "nccl:_reduce_scatter_base",
-                                      OpType::_REDUCE_SCATTER_BASE, input, output, {input})),
-                  [&] {
-                    return averaged(opts, {output}, [&](const auto& o) {
-                      return gloo_->_reduce_scatter_base(output, input, o);
-                    });
-                  });
+    return record_reduction(
+        opts,
+        call("_reduce_scatter_base", "nccl:_reduce_scatter_base", OpType::_REDUCE_SCATTER_BASE,
+             input, output, {input}),
+        {output}, [&](const auto& o) { return gloo_->_reduce_scatter_base(output, input, o); });
   }
 
   WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                           const c10d::ReduceScatterOptions& opts) override {
-    return record(reducing(opts, call("reduce_scatter_tensor_coalesced",
-                                      "nccl:reduce_scatter_tensor_coalesced", OpType::COALESCED,
-                                      inputs, outputs, inputs)),
-                  [&] {
-                    return averaged(opts, outputs, [&](const auto& o) {
-                      return gloo_->reduce_scatter_tensor_coalesced(outputs, inputs, o);
-                    });
-                  });
+    return record_reduction(
+        opts,
+        call("reduce_scatter_tensor_coalesced", "nccl:reduce_scatter_tensor_coalesced",
+             OpType::COALESCED, inputs, outputs, inputs),
+        outputs,
+        [&](const auto& o) { return gloo_->reduce_scatter_tensor_coalesced(outputs, inputs, o); });
   }
 
   WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, Splits& out_splits,
@@ -362,12 +340,6 @@ class NcclFormBackend : public Backend {
     return what;
   }
 
-  template <typename Options>
-  static Call reducing(const Options& opts, Call what) {
-    what.reduce_op = name_of(opts.reduceOp);
-    return what;
-  }
-
   Call p2p(const char* name, std::string label, OpType type, const Tensors& tensors,
            int peer) const {
     Call what = call(name, std::move(label), type, tensors.front(), tensors.front(), tensors);
@@ -411,6 +383,13 @@ class NcclFormBackend : public Backend {
     }
     return c10::make_intrusive<RecordedWork>(std::vector<WorkPtr>{std::move(work)}, getRank(), type,
                                              sequence, open_group_);
+  }
+
+  template <typename Options, typename Launch>
+  WorkPtr record_reduction(const Options& opts, Call what, const Tensors& results,
+                           const Launch& launch) {
+    what.reduce_op = name_of(opts.reduceOp);
+    return record(what, [&] { return averaged(opts, results, launch); });
   }
 
   template <typename Options, typename Launch>

@@ -156,14 +156,14 @@ def say(text):
 def capture_script(arguments, capture):
     """Returns the exit status; the capture is whole, or nothing of it is left."""
     import torch
-    from . import native, recorder
+    from . import job, recorder
 
     has_gloo_threads = False
     try:
         run_script(arguments)
     except recorder.CaptureDone:
         # The script did not reach its own end.
-        if torch.distributed.is_available() and torch.distributed.is_initialized():
+        if job.is_distributed():
             torch.distributed.destroy_process_group()
             has_gloo_threads = True
     except recorder.CaptureFailed:

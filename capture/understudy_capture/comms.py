@@ -7,6 +7,8 @@ from pathlib import Path
 
 import torch
 
+from . import job
+
 REDUCTIONS = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter",
               "_reduce_scatter_base", "reduce_scatter_tensor_coalesced")
 
@@ -54,12 +56,11 @@ class ReduceOpLabels:
         self._restore = []
 
     def __enter__(self):
-        dist = torch.distributed
-        if dist.is_available() and dist.is_initialized() and not _is_nccl_form():
+        if job.is_distributed() and not _is_nccl_form():
+            group = torch.distributed.ProcessGroup
             for name in REDUCTIONS:
-                original = getattr(dist.ProcessGroup, name)
-                setattr(dist.ProcessGroup, name, _labelled(original))
-                self._restore.append((name, original))
+                self._restore.append((name, getattr(group, name)))
+                setattr(group, name, _labelled(getattr(group, name)))
         return self
 
     def __exit__(self, *_):

@@ -23,6 +23,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .endings import BAD_INPUT, FAILED, Refused
+
 FORMAT = "understudy-kernels"
 VERSION = 1
 COMPILED_FORMAT = "understudy-compiled"
@@ -41,17 +43,6 @@ VECTOR_TYPES = {"double": 8, "int64_t": 8, "int8_t": 1, "uint8_t": 1}  # bytes o
 TYPES = {"float": "fp32", "double": "fp64", "int64_t": "i64", "long": "i64", "int32_t": "i32",
          "int": "i32", "bool": "i1", "int8_t": "i8", "uint8_t": "u8", "int16_t": "i16",
          "half": "fp16", "at::Half": "fp16", "bfloat16": "bf16", "at::BFloat16": "bf16"}
-BAD_INPUT = 65  # exit statuses
-USAGE = 2
-FAILED = 1
-
-
-class Refused(Exception):
-    """What ends the program: a sentence, and its exit status."""
-
-    def __init__(self, text, status):
-        super().__init__(text)
-        self.status = status
 
 
 def load_triton():
@@ -160,14 +151,13 @@ class Compiler:
     def _keep(self, key, architecture, cubin, function, metadata):
         name = f"kernels/{key}.sm_{architecture}.cubin"
         (self._output / name).write_bytes(cubin)
-        build = {"architecture": architecture, "cubin": name, "function": function,
-                 "warps": metadata["num_warps"], "cluster_blocks": metadata["num_ctas"],
-                 "shared_bytes": metadata["shared"],
-                 "scratch_bytes": metadata["global_scratch_size"] or 0,
-                 "profile_scratch_bytes": metadata["profile_scratch_size"] or 0,
-                 "cooperative": bool(metadata["launch_cooperative_grid"]),
-                 "dependent": bool(metadata["launch_pdl"])}
-        return build
+        return {"architecture": architecture, "cubin": name, "function": function,
+                "warps": metadata["num_warps"], "cluster_blocks": metadata["num_ctas"],
+                "shared_bytes": metadata["shared"],
+                "scratch_bytes": metadata["global_scratch_size"] or 0,
+                "profile_scratch_bytes": metadata["profile_scratch_size"] or 0,
+                "cooperative": bool(metadata["launch_cooperative_grid"]),
+                "dependent": bool(metadata["launch_pdl"])}
 
     def compile(self, kernel, architectures, folder):
         try:
@@ -361,8 +351,4 @@ def main():
     parser.add_argument("--cpp", help="a file with the C++ kernels to compile, each as GRAPH_FILE/NAME")
     parser.add_argument("--keys", help="a file with the keys of Triton's kernels to compile (default: all)")
     parser.add_argument("-o", "--output", required=True, help="folder for kernels.json and machine code")
-    try:
-        run(parser.parse_args())
-    except Refused as why:
-        print(f"compile_kernels: {why}", file=sys.stderr)
-        sys.exit(why.status)
+    run(parser.parse_args())

@@ -31,22 +31,22 @@ def current_rss():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def uses_gpu():
+    return torch.cuda.is_available() and torch.cuda.is_initialized()
+
+
 def peak_device_bytes():
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
-        return None
-    return torch.cuda.max_memory_allocated()
+    return torch.cuda.max_memory_allocated() if uses_gpu() else None
 
 
 def reset_device_peak():
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if uses_gpu():
         torch.cuda.reset_peak_memory_stats()
 
 
 def device_allocations():
     """How many requests for memory CUDA's allocator has had; None without a GPU in use."""
-    if not (torch.cuda.is_available() and torch.cuda.is_initialized()):
-        return None
-    return torch.cuda.memory_stats().get("allocation.all.allocated")
+    return torch.cuda.memory_stats().get("allocation.all.allocated") if uses_gpu() else None
 
 
 def describe_gpu():

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import torch
-from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+from torch.profiler import ExecutionTraceObserver
 
+from .records import kineto
 from .threads import settings
 
 OPERATORS, ROUNDS, TRACED_ROUNDS = 1000, 5, 2
@@ -25,11 +26,7 @@ def _loop_ns(tensor):
 
 
 def _under_kineto(tensor):
-    """A profiler with the activities of a capture's profiles."""
-    activities = [ProfilerActivity.CPU]
-    if torch.cuda.is_available():
-        activities.append(ProfilerActivity.CUDA)
-    with profile(activities=activities, acc_events=True):
+    with kineto():
         return _loop_ns(tensor)
 
 
@@ -80,13 +77,16 @@ def _launch_ns():
     """What a profile adds to an operator that launches a kernel, without waiting for the kernel."""
     tensor = torch.zeros(1, device="cuda")
     _loop_ns(tensor)
-    rounds = {}
-    for name, run in (("bare", _loop_ns), ("kineto", _under_kineto)):
-        rounds[name] = []
+
+    def fastest(run):
+        rounds = []
         for _ in range(ROUNDS):
             torch.cuda.synchronize()
-            rounds[name].append(run(tensor))
-    return (min(rounds["kineto"]) - min(rounds["bare"])) / OPERATORS
+            rounds.append(run(tensor))
+        return min(rounds)
+
+    bare = fastest(_loop_ns)
+    return (fastest(_under_kineto) - bare) / OPERATORS
 
 
 def observer_cost(traced=True):

@@ -10,6 +10,8 @@ import signal
 import time
 from pathlib import Path
 
+from .whole_file import write_through
+
 CAPTURE_FORMAT = "understudy-capture"
 DESCRIPTION = "capture.json"
 SETTLED_S = 60  # before that, a folder without a lock may be about to get one
@@ -81,14 +83,14 @@ class OutputFolder:
                 path.replace(self.partial / path.name)
             shutil.rmtree(other, ignore_errors=True)
         for path in [*self.partial.iterdir(), self.partial]:
-            _write_through(path)
+            write_through(path)
         with contextlib.suppress(OSError):
             self.folder.rmdir()  # if it is empty
         if self.folder.exists():
             self._replace_files()
         else:
             self.partial.rename(self.folder)
-        _write_through(self.folder.parent)
+        write_through(self.folder.parent)
         self._end()
 
     def publish_part(self):
@@ -115,7 +117,7 @@ class OutputFolder:
         for path in sorted(self.partial.iterdir(), key=lambda path: path.name == DESCRIPTION):
             path.replace(self.folder / path.name)
         self.partial.rmdir()
-        _write_through(self.folder)
+        write_through(self.folder)
 
     def _remove_stale(self):
         """Hidden folders of captures that were killed: old ones that nobody holds a lock on."""
@@ -173,11 +175,3 @@ def _locked(folder):
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _write_through(path):
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

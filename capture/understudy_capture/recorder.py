@@ -20,7 +20,7 @@ from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
 from .notices import of_groups, of_regions, of_steps
 from .phases import FAULT_STEPS, UNWATCHED, plan
-from .records import Records, beside, kineto, synchronize
+from .records import Records, kineto, synchronize
 from .settling import Settling
 from .summary import summarize
 from .threads import can_see_all, counting_own_threads, settings
@@ -238,8 +238,6 @@ class Capture:
 
     def _enter_index_recorder(self):
         """On closing, writes how the step's index values repeat, if it had any."""
-        target = self._records.path("indices")
-        raw = beside(target, ".raw")
         recorder = IndexRecorder()
         live_tensors = LiveTensors()
 
@@ -263,8 +261,7 @@ class Capture:
             if document["left_out"]:
                 self.notices.append(f"{document['left_out']} uses of index values were left out")
             if any(document[kind] for kind in ("uses", "zeros", "sparse")):
-                raw.write_text(json.dumps(document), encoding="utf-8")
-                self._records.keep(raw, target)
+                self._records.keep_document("indices", document)
 
         self._open.callback(write)
         self._open.enter_context(KernelLabels(recorder.touch))
@@ -389,10 +386,7 @@ class Capture:
         differently."""
         self.notices += of_regions(self._records.regions)
         if self.compiled_sources and "et" in self._phases:
-            target = self._records.path("compiled")
-            raw = beside(target, ".raw")
-            raw.write_text(json.dumps(describe_graphs(job.rank())), encoding="utf-8")
-            self._records.keep(raw, target)
+            self._records.keep_document("compiled", describe_graphs(job.rank()))
 
 
 def capture(out_dir, **options):

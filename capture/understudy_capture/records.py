@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
 
 from . import job
 from .compiled import REGION, graph_modules
+from .machine import uses_gpu
 from .threads import settings
 from .triton_kernels import LAUNCHES
 
@@ -55,6 +57,12 @@ class Records:
                     errors="surrogateescape") for line in source)
         raw.unlink()
         self.targets.append(target)
+
+    def keep_document(self, kind, document):
+        target = self.path(kind)
+        raw = beside(target, ".raw")
+        raw.write_text(json.dumps(document), encoding="utf-8")
+        self.keep(raw, target)
 
     def begin_trace(self, tensor_range, shapes):
         """Registers the observer beside a profile, which has operators' arguments too if `shapes`
@@ -168,5 +176,5 @@ def _environment(name, value):
 
 
 def synchronize():
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if uses_gpu():
         torch.cuda.synchronize()

@@ -29,11 +29,16 @@ def write_whole(path, text):
         with contextlib.suppress(OSError):
             partial.unlink()
         raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    write_through(path.parent)
+
+
+def write_through(path):
+    """Has what a file holds, or which names a folder has, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(folder)
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)
 
 
 def _is_open_already(path):
