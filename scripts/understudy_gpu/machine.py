@@ -118,6 +118,9 @@ class Findings:
         self.tests.append({"what": what, "passed": bool(passed), "expected": str(expected),
                            "got": str(got)})
 
+    def equal(self, what, got, wanted):
+        self.expect(what, got == wanted, wanted, got)
+
     def within(self, what, value, reference, share, slack=0.0):
         """Checks that value is within a share of reference, or nearer than `slack`."""
         passed = abs(value - reference) <= max(share * abs(reference), slack)

@@ -60,6 +60,10 @@ def check_stored(machine, name, out):
             **figures(machine.replay(bench, out / f"{name}.stored.json", *ITERATIONS, *more))}
 
 
+def operators_ms(report, key):
+    return sum(row.get(key) or 0 for row in report["operators"])
+
+
 def peak_bytes(report):
     gpu = report["ranks"][0].get("gpu") or {}
     return (gpu.get("memory") or report["memory"])["peak_bytes"]
@@ -71,7 +75,7 @@ def figures(report):
     health = gpu.get("health")
     return {
         "asap_ms": report["iteration_ms"]["median"],
-        "device_ms": sum(row.get("device_ms") or 0 for row in report["operators"]),
+        "device_ms": operators_ms(report, "device_ms"),
         "peak_bytes": peak_bytes(report),
         "coverage": report["coverage"]["count"],
         "mismatches": report["output_mismatches"],

@@ -37,11 +37,9 @@ def capture(machine, findings, work):
     findings.figures.update({"original_ms": original, "replay_ms": report["iteration_ms"]["median"],
                              "coverage": report["coverage"]["count"],
                              "operators": report["coverage"]["selected"]})
-    findings.expect("coverage", report["coverage"]["count"] == 1, 1, report["coverage"]["count"])
-    findings.expect("outputs that differ", report["output_mismatches"] == 0, 0,
-                    report["output_mismatches"])
-    unhealthy = sum(report["values"][key] for key in ("nan", "inf"))
-    findings.expect("tensors with NaN or Inf", unhealthy == 0, 0, unhealthy)
+    findings.equal("coverage", report["coverage"]["count"], 1)
+    findings.equal("outputs that differ", report["output_mismatches"], 0)
+    findings.equal("tensors with NaN or Inf", sum(report["values"][key] for key in ("nan", "inf")), 0)
 
 
 def alone(machine, findings, work):
@@ -51,8 +49,8 @@ def alone(machine, findings, work):
     report = machine.replay(bench, work / "gpt_alone.json", *ITERATIONS)
     traced = json.loads((work / "gpt.json").read_text(encoding="utf-8"))
     findings.figures.update({"coverage": report["coverage"]["count"], "operators": report["coverage"]["selected"]})
-    findings.expect("coverage", report["coverage"]["count"] == 1, 1, report["coverage"]["count"])
-    findings.expect("outputs that differ", report["output_mismatches"] == 0, 0, report["output_mismatches"])
+    findings.equal("coverage", report["coverage"]["count"], 1)
+    findings.equal("outputs that differ", report["output_mismatches"], 0)
     share = SHARE if machine.device == "cuda" else 10 * SHARE  # other programs share the CPU
     for name, figure in (("iteration_ms", lambda of: of["iteration_ms"]["median"]),
                          ("operators_ms", _operators_ms), ("peak_bytes", samples.peak_bytes)):
@@ -61,8 +59,7 @@ def alone(machine, findings, work):
 
 
 def _operators_ms(report):
-    key = "device_ms" if report["ranks"][0].get("gpu") else "ms"
-    return sum(row.get(key) or 0 for row in report["operators"])
+    return samples.operators_ms(report, "device_ms" if report["ranks"][0].get("gpu") else "ms")
 
 
 def kernels(machine, findings, work):

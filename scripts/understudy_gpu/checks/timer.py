@@ -7,7 +7,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from ..layout import PROGRAMS
-from ..profiles import kernels_of
+from ..profiles import in_order, kernels_of
 
 ROUNDS = 10
 HOLD_CYCLES = 20_000_000  # about 10 ms; all launches that are measured are issued within them
@@ -106,28 +106,23 @@ def device_times(machine, findings, work):
     traces = work / "spans"
     machine.capture(PROGRAMS / "spans.py", traces, "--warmup", 2, "--timed", 5, "--profiled", 1)
     bench = machine.generate(traces, work / "spans.et")
-    key = "device_ms" if machine.device == "cuda" else "ms"
+    on_gpu = machine.device == "cuda"
+    key = "device_ms" if on_gpu else "ms"
     # Both are of one run: a GPU at its power limit changes its clocks from one to the next by more than SHARE.
     events, report = machine.profiled_replay(bench, work / "spans_profiled.json")
     row = next(row for row in report["operators"] if row["name"] == "aten::matmul")
-    category, name = ("kernel", None) if machine.device == "cuda" else ("cpu_op", "aten::mm")
-    shown = [event["dur"] / 1e3 for event in events
-             if event.get("cat") == category and name in (None, event["name"])]
-    if not shown:
+    by_name = {}
+    for event in in_order(events, "kernel" if on_gpu else "cpu_op"):
+        if "spin" not in event["name"] if on_gpu else event["name"] == "aten::mm":
+            by_name.setdefault(event["name"], []).append(event["dur"] / 1e3)
+    if not by_name:
         findings.expect("a replay's profile shows kernels", False, "some", "none")
         return
-    if name is None:  # the product has by far most of the time
-        by_kernel = {}
-        for event in events:
-            if event.get("cat") == category and "spin" not in event["name"]:
-                by_kernel.setdefault(event["name"], []).append(event["dur"] / 1e3)
-        shown = max(by_kernel.values(), key=sum)
+    shown = statistics.median(max(by_name.values(), key=sum))  # the product has by far most of the time
     each = row[key] / row["count"]
     findings.figures["replay_matmul_ms"] = each
-    findings.figures["replay_matmul_profiled_ms"] = statistics.median(shown)
-    findings.within(f"the replay's {key} of the product", each,
-                    findings.figures["replay_matmul_profiled_ms"],
-                    SHARE if machine.device == "cuda" else 2 * CPU_SHARE)
+    findings.figures["replay_matmul_profiled_ms"] = shown
+    findings.within(f"the replay's {key} of the product", each, shown, SHARE if on_gpu else 2 * CPU_SHARE)
 
 
 def queue(_machine, findings, _work):
