@@ -43,6 +43,17 @@ def run(build, description):
         understudy_capture.step()
 
 
+def training(optimizer, next_batch, loss_of):
+    """The step of most programs: loss_of() gets what a batch holds."""
+    def step():
+        batch = next_batch()
+        optimizer.zero_grad()
+        loss_of(*batch).backward()
+        optimizer.step()
+
+    return step
+
+
 def cycling(make_batch, count=4):
     """Makes `count` batches beforehand and hands them out in turn, so that no step makes data."""
     batches = [make_batch() for _ in range(count)]

@@ -27,11 +27,5 @@ def build(draw):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     batch = common.cycling(lambda: ([draw(BATCH * BAG).view(BATCH, BAG) for _ in range(TABLES)],
                                     torch.randint(0, 2, (BATCH,)).float()), count=4)
-
-    def step():
-        bags, clicked = batch()
-        optimizer.zero_grad()
-        F.binary_cross_entropy_with_logits(model(bags), clicked).backward()
-        optimizer.step()
-
-    return step
+    return common.training(optimizer, batch, lambda bags, clicked: F.binary_cross_entropy_with_logits(
+        model(bags), clicked))

@@ -46,14 +46,7 @@ def build():
         y = x[:, :4].sum(dim=1, keepdim=True).sin() + 0.1 * torch.randn(POINTS, 1).double()
         return x, y, torch.randn(PROBES, INPUTS, dtype=torch.float64)
 
-    batch = common.cycling(make_batch)
-
-    def step():
-        optimizer.zero_grad()
-        model(*batch()).backward()
-        optimizer.step()
-
-    return step
+    return common.training(optimizer, common.cycling(make_batch), model)
 
 
 if __name__ == "__main__":

@@ -46,14 +46,8 @@ def build():
     optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-4, momentum=0.9, centered=True)
     batch = common.cycling(lambda: (torch.randn(BATCH, 3, LENGTH),
                                     torch.randint(0, CLASSES, (BATCH,))))
-
-    def step():
-        x, target = batch()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), target, label_smoothing=0.1).backward()
-        optimizer.step()
-
-    return step
+    return common.training(optimizer, batch, lambda x, target: F.cross_entropy(
+        model(x), target, label_smoothing=0.1))
 
 
 if __name__ == "__main__":

@@ -16,13 +16,7 @@ def build():
     batch = common.cycling(lambda: (torch.randn(BATCH, INPUTS),
                                     torch.randint(0, CLASSES, (BATCH,))))
 
-    def step():
-        x, target = batch()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x), target).backward()
-        optimizer.step()
-
-    return step
+    return common.training(optimizer, batch, lambda x, target: F.cross_entropy(model(x), target))
 
 
 if __name__ == "__main__":

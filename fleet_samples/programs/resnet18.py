@@ -44,13 +44,7 @@ def build():
     batch = common.cycling(lambda: (torch.randn(BATCH, 3, PIXELS, PIXELS),
                                     torch.randint(0, CLASSES, (BATCH,))))
 
-    def step():
-        images, target = batch()
-        optimizer.zero_grad()
-        F.cross_entropy(model(images), target).backward()
-        optimizer.step()
-
-    return step
+    return common.training(optimizer, batch, lambda images, target: F.cross_entropy(model(images), target))
 
 
 if __name__ == "__main__":

@@ -38,16 +38,12 @@ def make_batch():
 def build():
     model = SpeechEncoder()
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.01)
-    batch = common.cycling(make_batch)
 
-    def step():
-        sound, padded, units = batch()
-        optimizer.zero_grad()
+    def loss_of(sound, padded, units):
         logits = model(sound, padded)
-        F.cross_entropy(logits.flatten(0, 1), units.flatten(), ignore_index=IGNORED).backward()
-        optimizer.step()
+        return F.cross_entropy(logits.flatten(0, 1), units.flatten(), ignore_index=IGNORED)
 
-    return step
+    return common.training(optimizer, common.cycling(make_batch), loss_of)
 
 
 if __name__ == "__main__":
