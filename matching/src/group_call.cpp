@@ -11,7 +11,6 @@
 namespace understudy::matching {
 namespace {
 
-using et_schema::CommKind;
 using et_schema::CommSizes;
 
 /// One communication of a group: the call of each member, in group order.
@@ -22,8 +21,7 @@ class GroupCall {
             const std::vector<const CommRecord*>& calls)
       : comms_(comms), group_(group), members_(members), position_(position), calls_(calls) {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      const bool is_known = i > 0 && calls_[i] == calls_[i - 1];
-      if (!is_known) {
+      if (i == 0 || calls_[i] != calls_[i - 1]) {
         distinct_.push_back(i);
       }
     }
@@ -57,7 +55,7 @@ class GroupCall {
     if (traits(call.kind).reduces && call.reduce_op != first.reduce_op) {
       fail(member, 0, "reduce_op", first.reduce_op, call.reduce_op);
     }
-    if (call.kind == CommKind::kAllToAll && call.inputs.size() != first.inputs.size()) {
+    if (call.kind == et_schema::CommKind::kAllToAll && call.inputs.size() != first.inputs.size()) {
       fail(member, 0, "inputs", fmt::format("{} tensors", first.inputs.size()),
            fmt::format("{}", call.inputs.size()));
     }
@@ -76,21 +74,20 @@ class GroupCall {
   }
 
   void check_sizes(std::size_t member) const {
-    const CommRecord& first = *calls_.front();
     const CommRecord& call = *calls_[member];
     const auto root = static_cast<std::size_t>(call.root_or_peer);
     switch (traits(call.kind).sizes) {
       case CommSizes::kPairs:
       case CommSizes::kOutputOfAll:
       case CommSizes::kInputOfAll:
-        check_equal(member, "inputs", call.inputs, 0, first.inputs);
+        check_equal_inputs(member);
         return;
       case CommSizes::kEqualParts:
         if (call.inputs.size() == 1) {
-          check_equal(member, "inputs", call.inputs, 0, first.inputs);
-          return;
+          check_equal_inputs(member);
+        } else {
+          check_transposed(member, &CommRecord::inputs, &CommRecord::outputs, "inputs");
         }
-        check_transposed(member, &CommRecord::inputs, &CommRecord::outputs, "inputs");
         return;
       case CommSizes::kSplits:
         check_transposed(member, &CommRecord::in_splits, &CommRecord::out_splits, "in_splits");
@@ -121,26 +118,19 @@ class GroupCall {
   /// Whether a member's sizes are those that another has for it, in lists of one tensor per rank.
   void check_part(std::size_t member, const char* field, const Sizes& got, std::size_t other,
                   const Sizes& of_all) const {
-    const std::size_t ranks = calls_.size();
-    bool is_equal = of_all.size() > member ? got.size() == (of_all.size() - member - 1) / ranks + 1
-                                           : got.empty();
-    for (std::size_t i = 0; is_equal && i < got.size(); ++i) {
-      is_equal = of_all[member + i * ranks] == got[i];
-    }
-    if (is_equal) {
-      return;
-    }
     Sizes expected;
-    for (std::size_t i = member; i < of_all.size(); i += ranks) {
+    for (std::size_t i = member; i < of_all.size(); i += calls_.size()) {
       expected.push_back(of_all[i]);
     }
-    fail(member, other, field, text_of(expected), text_of(got));
-  }
-
-  void check_equal(std::size_t member, const char* field, const Sizes& got, std::size_t other,
-                   const Sizes& expected) const {
     if (got != expected) {
       fail(member, other, field, text_of(expected), text_of(got));
+    }
+  }
+
+  void check_equal_inputs(std::size_t member) const {
+    const Sizes& expected = calls_.front()->inputs;
+    if (calls_[member]->inputs != expected) {
+      fail(member, 0, "inputs", text_of(expected), text_of(calls_[member]->inputs));
     }
   }
 

@@ -2,19 +2,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_set>
 
-#include "et_schema/model/comm_traits.h"
-#include "et_schema/support/assert.h"
 #include "group_call.h"
 #include "matching/matching.h"
 #include "order.h"
 
 namespace understudy::matching {
-
-using et_schema::CommKind;
 
 namespace {
 
@@ -35,7 +33,9 @@ class Matcher {
       match_collectives(group, collectives_[group]);
     }
     for (const auto& [key, pair] : messages_) {
-      match_messages(key.group, pair);
+      match_calls(pair, [&, group = key.group, &both = pair](std::size_t i) {
+        check_message(group, both[0], both[1], i);
+      });
     }
     find_order(comms_, meetings_, found_);
     return std::move(found_);
@@ -49,10 +49,7 @@ class Matcher {
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison's 0 for a pointer
     auto operator<=>(const Channel&) const = default;
   };
-  struct Pair {
-    CallsOfRank sends;
-    CallsOfRank receives;
-  };
+  using Pair = std::array<CallsOfRank, 2>;  ///< sends, receives
 
   void sort_calls(int rank) {
     const RankComms& of_rank = comms_.ranks()[static_cast<std::size_t>(rank)];
@@ -76,26 +73,24 @@ class Matcher {
   }
 
   void check_group(int rank, std::uint32_t number, const CommRecord& call) {
-    const auto refuse = [&](std::string field, std::string expected, std::string got) {
-      fail(rank, number, std::move(field), std::move(expected), std::move(got));
-    };
     if (call.group >= comms_.groups().size()) {
-      refuse("group", fmt::format("below {}", comms_.groups().size()),
-             fmt::format("{}", call.group));
+      fail(rank, number, "group", fmt::format("below {}", comms_.groups().size()),
+           fmt::format("{}", call.group));
     }
     const Members& members = comms_.members(call.group);
     const int world_size = static_cast<int>(comms_.ranks().size());
-    const auto name = [&] { return fmt::format("group '{}'", comms_.groups()[call.group].name); };
-    const auto is_outside = [&](int member) { return member < 0 || member >= world_size; };
+    const auto refuse_ranks = [&](std::string expected) {
+      fail(rank, number, fmt::format("group '{}'", comms_.groups()[call.group].name),
+           std::move(expected), fmt::format("ranks {}", fmt::join(members.ranks, " ")));
+    };
     if (members.places[static_cast<std::size_t>(rank)] == Members::kNoPlace) {
-      refuse(name(), "a group that this rank is in",
-             fmt::format("ranks {}", fmt::join(members.ranks, " ")));
+      refuse_ranks("a group that this rank is in");
     }
-    if (!checked_groups_.contains(call.group) && std::ranges::any_of(members.ranks, is_outside)) {
-      refuse(name(), fmt::format("ranks from 0 to {}", world_size - 1),
-             fmt::format("ranks {}", fmt::join(members.ranks, " ")));
+    const auto is_outside = [&](int member) { return member < 0 || member >= world_size; };
+    if (checked_groups_.insert(call.group).second &&
+        std::ranges::any_of(members.ranks, is_outside)) {
+      refuse_ranks(fmt::format("ranks from 0 to {}", world_size - 1));
     }
-    checked_groups_.insert(call.group);
   }
 
   void add_message(int rank, std::uint32_t number, const CommRecord& call) {
@@ -105,31 +100,31 @@ class Matcher {
            fmt::format("{}", call.root_or_peer));
     }
     const int peer = members[static_cast<std::size_t>(call.root_or_peer)];
-    const bool is_send = call.kind == CommKind::kSend;
+    const bool is_send = call.kind == et_schema::CommKind::kSend;
     Pair& pair =
         messages_[is_send ? Channel{call.group, rank, peer} : Channel{call.group, peer, rank}];
-    pair.sends.rank = is_send ? rank : peer;
-    pair.receives.rank = is_send ? peer : rank;
-    (is_send ? pair.sends : pair.receives).calls.push_back(number);
+    pair[0].rank = is_send ? rank : peer;
+    pair[1].rank = is_send ? peer : rank;
+    pair[is_send ? 0 : 1].calls.push_back(number);
   }
 
-  void match_collectives(et_schema::GroupId group, const std::vector<CallsOfRank>& members) {
+  /// Goes through the calls that meet: those of a group, or of two ranks that send and receive.
+  template <typename Check>
+  void match_calls(std::span<const CallsOfRank> members, const Check& check) {
     std::size_t length = 0;
     for (const CallsOfRank& of_rank : members) {
       length = std::max(length, of_rank.calls.size());
     }
     std::optional<int> hindered_by;  // from the first mismatch on
     for (std::size_t position = 0; position < length; ++position) {
-      std::vector<const CommRecord*> calls;
       for (const CallsOfRank& of_rank : members) {
         if (position < of_rank.calls.size()) {
           meetings_.add({of_rank.rank, of_rank.calls[position]});
-          calls.push_back(&record(of_rank, position));
         }
       }
       try {
         if (!hindered_by) {
-          check_collective(group, members, position, calls);
+          check(position);
         }
       } catch (const et_schema::Error& error) {
         found_.mismatches.push_back(error);
@@ -137,6 +132,18 @@ class Matcher {
       }
       meetings_.close(hindered_by);
     }
+  }
+
+  void match_collectives(et_schema::GroupId group, const std::vector<CallsOfRank>& members) {
+    match_calls(members, [&](std::size_t position) {
+      std::vector<const CommRecord*> calls;
+      for (const CallsOfRank& of_rank : members) {
+        if (position < of_rank.calls.size()) {
+          calls.push_back(&record(of_rank, position));
+        }
+      }
+      check_collective(group, members, position, calls);
+    });
   }
 
   void check_collective(et_schema::GroupId group, const std::vector<CallsOfRank>& members,
@@ -154,7 +161,7 @@ class Matcher {
   }
 
   /// The rank for whose right call the others wait: the one without a call, or with another one.
-  [[nodiscard]] static int hinderer(const std::vector<CallsOfRank>& members, std::size_t position,
+  [[nodiscard]] static int hinderer(std::span<const CallsOfRank> members, std::size_t position,
                                     const et_schema::Error& error) {
     const auto lacking = std::ranges::find_if(
         members, [&](const CallsOfRank& of_rank) { return position >= of_rank.calls.size(); });
@@ -178,35 +185,13 @@ class Matcher {
              last_calls(comms_, with->rank, group, with->calls, position));
   }
 
-  void match_messages(et_schema::GroupId group, const Pair& pair) {
-    const std::size_t sends = pair.sends.calls.size();
-    const std::size_t receives = pair.receives.calls.size();
-    std::optional<int> hindered_by;  // from the first mismatch on
-    for (std::size_t i = 0; i < std::max(sends, receives); ++i) {
-      if (i < sends) {
-        meetings_.add({pair.sends.rank, pair.sends.calls[i]});
-      }
-      if (i < receives) {
-        meetings_.add({pair.receives.rank, pair.receives.calls[i]});
-      }
-      if (!hindered_by) {
-        try {
-          check_message(group, pair, i);
-        } catch (const et_schema::Error& error) {
-          found_.mismatches.push_back(error);
-          hindered_by = i < sends ? pair.receives.rank : pair.sends.rank;
-        }
-      }
-      meetings_.close(hindered_by);
-    }
-  }
-
   /// Message `i` between two ranks, of which one may lack it.
-  void check_message(et_schema::GroupId group, const Pair& pair, std::size_t i) const {
-    const int from = pair.sends.rank;
-    const int to = pair.receives.rank;
-    const std::vector<std::uint32_t>& sends = pair.sends.calls;
-    const std::vector<std::uint32_t>& receives = pair.receives.calls;
+  void check_message(et_schema::GroupId group, const CallsOfRank& sender,
+                     const CallsOfRank& receiver, std::size_t i) const {
+    const int from = sender.rank;
+    const int to = receiver.rank;
+    const std::vector<std::uint32_t>& sends = sender.calls;
+    const std::vector<std::uint32_t>& receives = receiver.calls;
     const std::string& name = comms_.groups()[group].name;
     const auto last_of_both = [&] {
       return last_calls(comms_, from, group, sends, i) + last_calls(comms_, to, group, receives, i);
@@ -223,8 +208,8 @@ class Matcher {
       fail(to, receives[i], where(), fmt::format("a send to rank {} on rank {}", to, from),
            fmt::format("only {} there", sends.size()) + last_of_both());
     }
-    const CommRecord& send = record(pair.sends, i);
-    const CommRecord& receive = record(pair.receives, i);
+    const CommRecord& send = record(sender, i);
+    const CommRecord& receive = record(receiver, i);
     const Sizes& received = receive.outputs.empty() ? receive.inputs : receive.outputs;
     const auto refuse = [&](const char* what, const std::string& expected, std::string got) {
       fail(to, receives[i], what + where(),

@@ -124,9 +124,7 @@ class Play {
       }
       for (const std::uint32_t ago : record(rank, next_[rank]).joined_before) {
         const std::uint32_t send = next_[rank] - ago;
-        if (missing_[meeting_of_[rank][send]] > 0) {
-          kept_apart_[rank][send] = true;
-        }
+        kept_apart_[rank][send] = kept_apart_[rank][send] || is_open(rank, send);
       }
       ready_.push_back(rank);
       return true;

@@ -13,12 +13,8 @@
 
 namespace understudy::matching {
 
-using et_schema::CommInfo;
-using et_schema::CommKind;
 using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::Program;
-using et_schema::Slot;
 using et_schema::SlotId;
 
 namespace {
@@ -35,7 +31,7 @@ class Recorder {
 
  private:
   void visit(const Instruction& instruction) {
-    if (instruction.kind == InstructionKind::kWait) {
+    if (instruction.kind == et_schema::InstructionKind::kWait) {
       join(open_.take_waited(instruction));
       return;
     }
@@ -46,7 +42,7 @@ class Recorder {
   }
 
   void add(const Instruction& instruction) {
-    const CommInfo& info = *instruction.comm;
+    const et_schema::CommInfo& info = *instruction.comm;
     const std::vector<SlotId> inputs = slots_of(instruction, 0);
     const std::vector<SlotId> outputs = slots_of(instruction, 1);
     record_.kind = info.kind;
@@ -95,7 +91,7 @@ class Recorder {
     if (slots.size() != 1) {
       fail(instruction, field, "one tensor each way", fmt::format("{}", slots.size()));
     }
-    const Slot& slot = program_.slots[slots.front()];
+    const et_schema::Slot& slot = program_.slots[slots.front()];
     const std::int64_t all = element_count(slot);
     if (recorded.empty()) {
       const auto ranks = static_cast<std::int64_t>(group_size(instruction));
