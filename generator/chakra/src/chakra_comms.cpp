@@ -19,24 +19,12 @@ using et_schema::ChakraCollective;
 using et_schema::CommInfo;
 using et_schema::GroupId;
 
-template <typename Value>
-void add(Argument::List& list, Value value) {
-  list.emplace_back().value = std::move(value);
-}
-
-template <typename... Values>
-Argument::List list_of(Values... values) {
-  Argument::List list;
-  (add(list, std::move(values)), ...);
-  return list;
-}
-
-Argument::List list_of_integers(const std::vector<std::int64_t>& integers) {
+Argument list_of(const std::vector<std::int64_t>& integers) {
   Argument::List list;
   for (const std::int64_t integer : integers) {
-    add(list, integer);
+    list.push_back({integer});
   }
-  return list;
+  return {std::move(list)};
 }
 
 ChakraCollective collective_of(CommKind kind) {
@@ -85,10 +73,6 @@ std::string unquoted(std::string text) {
   return text;
 }
 
-Argument::List group_of(const CommInfo& comm, const Bench& bench) {
-  return list_of(std::to_string(comm.group), bench.groups[comm.group].description);
-}
-
 }  // namespace
 
 std::vector<std::int64_t> ranks_of(const Bench& bench, GroupId group) {
@@ -105,32 +89,35 @@ std::vector<Argument> recorded_arguments(const Instruction& instruction, const B
   const bool is_wait = comm.kind == CommKind::kWait;
   std::vector<Argument> arguments;
   if (is_wait && !instruction.args.empty()) {
-    add(arguments, Argument::List(instruction.args));
+    arguments.push_back({Argument::List(instruction.args)});
   } else if (!is_wait && comm.kind != CommKind::kBarrier) {
     UNDERSTUDY_ASSERT(!instruction.args.empty());
     arguments.push_back(instruction.args[0]);
   }
-  if (!comm.seq) {
-    add(arguments, Argument::None{});
-  } else if (is_wait && !comm.is_p2p) {
-    add(arguments, *comm.seq);  // what it waits for, it does not say
-  } else {
-    add(arguments, list_of(*comm.seq, comm.is_p2p.value_or(et_schema::is_message(comm.kind))));
+  Argument sequence;
+  if (comm.seq && is_wait && !comm.is_p2p) {
+    sequence.value = *comm.seq;  // what it waits for, it does not say
+  } else if (comm.seq) {
+    sequence.value =
+        Argument::List{{*comm.seq}, {comm.is_p2p.value_or(et_schema::is_message(comm.kind))}};
   }
+  Argument group{std::int64_t{0}};
   if (!is_wait || comm.names_group) {
-    add(arguments, group_of(comm, bench));
-  } else {
-    add(arguments, std::int64_t{0});
+    group.value =
+        Argument::List{{std::to_string(comm.group)}, {bench.groups[comm.group].description}};
   }
-  add(arguments, comm.root_or_peer);
-  add(arguments, instruction.name);
-  add(arguments, list_of_integers(comm.in_splits));
-  add(arguments, list_of_integers(comm.out_splits));
-  add(arguments, std::int64_t{-1});
-  add(arguments, std::int64_t{-1});
-  add(arguments, static_cast<std::int64_t>(ranks_of(bench, comm.group).size()));
+  const auto ranks = static_cast<std::int64_t>(ranks_of(bench, comm.group).size());
+  arguments.insert(arguments.end(), {sequence,
+                                     group,
+                                     {comm.root_or_peer},
+                                     {instruction.name},
+                                     list_of(comm.in_splits),
+                                     list_of(comm.out_splits),
+                                     {std::int64_t{-1}},
+                                     {std::int64_t{-1}},
+                                     {ranks}});
   if (comm.is_async) {
-    add(arguments, *comm.is_async);
+    arguments.push_back({*comm.is_async});
   }
   return arguments;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -115,12 +116,6 @@ class RankWriter {
     return kept;
   }
 
-  std::span<const std::uint64_t> keep(const std::vector<std::uint64_t>& list) {
-    const std::span<std::uint64_t> kept = arena_.array<std::uint64_t>(list.size());
-    std::ranges::copy(list, kept.begin());
-    return kept;
-  }
-
   void write_metadata() {
     file_.version = kSchemaVersion;
     add(file_.metadata, "writer", "understudy");
@@ -176,7 +171,7 @@ class RankWriter {
     node.id = id;
     node.type = ChakraNodeType::kCompute;
     node.name = name_of(instruction);
-    node.data_deps = keep(edges.host.all);
+    node.data_deps = arena_.copy<std::uint64_t>(edges.host.all);
     add_bool("is_cpu_op", true);
     add_int64("rf_id", static_cast<std::int64_t>(id));
     add_int64("tid", static_cast<std::int64_t>(instruction.thread));
@@ -257,17 +252,14 @@ class RankWriter {
     }
   }
 
-  [[nodiscard]] std::int64_t touched_bytes(const Instruction& instruction) {
-    touched_.clear();
-    const auto touch = [this](et_schema::SlotId slot) { touched_.push_back(slot); };
+  [[nodiscard]] std::int64_t touched_bytes(const Instruction& instruction) const {
+    std::set<et_schema::SlotId> touched;
+    std::int64_t bytes = 0;
+    const auto touch = [&](et_schema::SlotId slot) {
+      bytes += touched.insert(slot).second ? bytes_of(program_.slots[slot]) : 0;
+    };
     et_schema::for_each_slot(instruction.args, touch);
     et_schema::for_each_slot(instruction.results, touch);
-    std::ranges::sort(touched_);
-    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-    std::int64_t bytes = 0;
-    for (const et_schema::SlotId slot : touched_) {
-      bytes += bytes_of(program_.slots[slot]);
-    }
     return bytes;
   }
 
@@ -277,7 +269,7 @@ class RankWriter {
     node.id = id;
     node.type = ChakraNodeType::kCompute;
     node.name = arena_.copy(instruction.name);
-    node.data_deps = keep(edges.device.all);
+    node.data_deps = arena_.copy<std::uint64_t>(edges.device.all);
     add_bool("is_cpu_op", false);
     if (is_communication(instruction)) {
       add_communication(comms_.next(instruction, program_), *instruction.comm, node);
@@ -317,8 +309,9 @@ class RankWriter {
 
   void add_order(const ChakraEdges& edges) {
     if (!edges.order.empty()) {
-      attributes_.push_back(
-          {.name = "order_deps", .arm = ChakraArm::kUint64List, .list = keep(edges.order)});
+      attributes_.push_back({.name = "order_deps",
+                             .arm = ChakraArm::kUint64List,
+                             .list = arena_.copy<std::uint64_t>(edges.order)});
     }
   }
 
@@ -329,8 +322,7 @@ class RankWriter {
   et_schema::Arena arena_;
   ChakraCommTable comms_;
   std::uint64_t next_id_ = kFirstId;
-  std::vector<ChakraAttribute> attributes_;  ///< of the node being written
-  std::vector<et_schema::SlotId> touched_;
+  std::vector<ChakraAttribute> attributes_;           ///< of the node being written
   bool are_strides_told_ = false;                     ///< of the node being written
   std::map<std::uint64_t, Rounding> host_rounding_;   ///< by thread
   std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream

@@ -1,6 +1,7 @@
 #include "chakra_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -45,15 +46,6 @@ void append_text(std::string& out, std::string_view text) {
   out += mark;
 }
 
-void append_integers(std::string& out, const std::vector<std::int64_t>& integers) {
-  out += '[';
-  for (std::size_t i = 0; i < integers.size(); ++i) {
-    out += i == 0 ? "" : ", ";
-    et_schema::append_json_int(out, integers[i]);
-  }
-  out += ']';
-}
-
 /// A reader takes the text up to a comma or bracket as the type.
 bool is_type_name(std::string_view tag) {
   return !tag.empty() && tag.find_first_of(",()[]<> '\"\\") == std::string_view::npos;
@@ -71,26 +63,25 @@ class Writer {
     // A trace records all strides or none; if it records them, one that is missing stays missing.
     out_.are_told &= !out_.has_strides;
     out_.has_strides |= out_.are_told;
-    for (std::string* list : {&out_.values, &out_.shapes, &out_.types, &out_.strides}) {
-      *list += '[';
-    }
+    append_to_all("[");
+    out_.types += '[';
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      separate(i);
+      append_to_all(i == 0 ? "" : ", ");
       out_.types += i == 0 ? "'" : ", '";
       append(arguments[i]);
       out_.types += '\'';
     }
-    for (std::string* list : {&out_.values, &out_.shapes, &out_.types, &out_.strides}) {
-      *list += ']';
-    }
+    append_to_all("]");
+    out_.types += ']';
     return std::move(out_);
   }
 
  private:
-  void separate(std::size_t i) {
-    for (std::string* list : {&out_.values, &out_.shapes, &out_.strides}) {
-      *list += i == 0 ? "" : ", ";
-    }
+  /// To all texts but the types'.
+  void append_to_all(std::string_view text) {
+    out_.values += text;
+    out_.shapes += text;
+    out_.strides += text;
   }
 
   void append(const Argument& argument) {
@@ -138,18 +129,15 @@ class Writer {
   }
 
   void append_value(const Argument::List& list) {
-    for (std::string* text : {&out_.values, &out_.shapes, &out_.strides}) {
-      *text += '[';
-    }
+    append_to_all("[");
     out_.types += "GenericList[";
     for (std::size_t i = 0; i < list.size(); ++i) {
-      separate(i);
+      append_to_all(i == 0 ? "" : ", ");
       out_.types += i == 0 ? "" : ",";
       append(list[i]);
     }
-    for (std::string* text : {&out_.values, &out_.shapes, &out_.strides, &out_.types}) {
-      *text += ']';
-    }
+    append_to_all("]");
+    out_.types += ']';
   }
 
   /// The numbers of slot and storage serve as ids: a storage has one life, so an id has one
@@ -160,21 +148,15 @@ class Writer {
     const std::array<std::int64_t, 5> numbers = {
         std::int64_t{value.id} + 1, slot.sparse ? 0 : std::int64_t{slot.storage} + 1, slot.offset,
         numel, et_schema::item_size(slot.dtype)};
-    out_.values += '[';
-    for (const std::int64_t number : numbers) {
-      et_schema::append_json_int(out_.values, number);
-      out_.values += ", ";
-    }
-    out_.values += '\'';
-    out_.values += to_string(program_.storages[slot.storage].device);
-    out_.values += "']";
+    out_.values += fmt::format("[{}, '{}']", fmt::join(numbers, ", "),
+                               to_string(program_.storages[slot.storage].device));
     out_.types += "Tensor(";
     out_.types +=
         slot.dtype == et_schema::DType::kUndefined ? "unknown" : et_schema::cpp_name(slot.dtype);
     out_.types += ')';
-    append_integers(out_.shapes, slot.sizes);
+    out_.shapes += fmt::format("[{}]", fmt::join(slot.sizes, ", "));
     if (slot.strides_recorded || (out_.are_told && !slot.sparse)) {
-      append_integers(out_.strides, slot.strides);
+      out_.strides += fmt::format("[{}]", fmt::join(slot.strides, ", "));
     } else {
       out_.strides += "[]";
     }

@@ -168,16 +168,15 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
     return program.selection.operators + program.selection.labels == 0;
   });
   if (is_empty) {
-    et_schema::ErrorContext context;
-    context.file = traces.front().file;
-    context.expected = "an operator to replay";
     const std::vector<std::string> filters = describe_filters(options);
-    context.got = filters.empty() ? "none in the trace"
-                                  : fmt::format("none with {}", fmt::join(filters, " "));
-    context.hint = "inspect --ops TRACE lists the operators";
-    const auto kind =
-        filters.empty() ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kUsage;
-    throw et_schema::Error(kind, "nothing is selected", std::move(context));
+    throw et_schema::Error(
+        filters.empty() ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kUsage,
+        "nothing is selected",
+        {.file = traces.front().file,
+         .expected = "an operator to replay",
+         .got = filters.empty() ? "none in the trace"
+                                : fmt::format("none with {}", fmt::join(filters, " ")),
+         .hint = "inspect --ops TRACE lists the operators"});
   }
   bench.partial = std::move(job.partial);
   bench.groups = groups.take();

@@ -14,7 +14,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::CaptureOrigin;
-using et_schema::ProcessGroup;
 using et_schema::Trace;
 
 constexpr const char* kAllowPartial =
@@ -31,7 +30,7 @@ std::int64_t recorded_world_size(const Trace& trace) {
                        static_cast<std::int64_t>(call.out_splits.size())});
     }
   }
-  for (const ProcessGroup& group : trace.process_groups) {
+  for (const et_schema::ProcessGroup& group : trace.process_groups) {
     size = std::max(size,
                     group.ranks.empty() ? group.size : 1 + *std::ranges::max_element(group.ranks));
   }
