@@ -12,7 +12,7 @@
 #include "et_schema/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
 #include "generator/link/link.h"
-#include "generator/profile/results.h"
+#include "generator/profile/trace_of_profile.h"
 
 namespace understudy::cli {
 

@@ -7,7 +7,6 @@
 #include "compile/compile.h"
 #include "et_schema/kineto/profile_files.h"
 #include "et_schema/support/error.h"
-#include "generator/link/own_times.h"
 #include "generator/profile/trace_of_profile.h"
 
 namespace understudy::cli {

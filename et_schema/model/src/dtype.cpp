@@ -98,6 +98,8 @@ constexpr std::array kOtherCppNames = {
     Spelling{"Half", DType::kFloat16},
     Spelling{"Float", DType::kFloat32},
     Spelling{"Double", DType::kFloat64},
+    Spelling{"ComplexFloat", DType::kComplexFloat32},
+    Spelling{"ComplexDouble", DType::kComplexFloat64},
     Spelling{"BFloat16", DType::kBFloat16},
     Spelling{"Bool", DType::kBool},
     Spelling{"Float8_e5m2", DType::kFloat8E5M2},

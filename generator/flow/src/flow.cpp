@@ -8,7 +8,6 @@
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
-#include "et_schema/model/schema_text.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/model_names.h"
@@ -48,7 +47,7 @@ bool hands_a_storage(const Node& node) {
 class FlowBuilder {
  public:
   FlowBuilder(const Trace& trace, const CommCalls& calls, IdRange step)
-      : trace_(trace), calls_(calls), step_(step), of_zeros_(storages_of_zeros(trace)) {
+      : trace_(trace), calls_(calls), of_zeros_(storages_of_zeros(trace)) {
     const std::size_t count = trace.nodes.size();
     flow_.is_operator.resize(count);
     flow_.is_communication.resize(count);
@@ -354,7 +353,6 @@ class FlowBuilder {
 
   const Trace& trace_;
   const CommCalls& calls_;
-  IdRange step_;
   std::unordered_set<std::int64_t> of_zeros_;
   Flow flow_;
   std::vector<bool> in_graph_;  ///< by node: it is a compiled graph, or below one

@@ -1,13 +1,13 @@
 #include "numbers.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/support/words.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/flow.h"
 
@@ -82,9 +82,7 @@ std::vector<bool> only_filled(const et_schema::Node& node) {
 }
 
 bool would_widen(const Node& reader, const Tensor& tensor) {
-  constexpr std::array<std::string_view, 4> kArithmetic = {"aten::add", "aten::sub", "aten::mul",
-                                                           "aten::div"};
-  if (std::ranges::find(kArithmetic, reader.name) == kArithmetic.end()) {
+  if (!et_schema::has_word("aten::add aten::sub aten::mul aten::div", reader.name)) {
     return false;
   }
   std::size_t inputs = 0;

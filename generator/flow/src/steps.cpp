@@ -3,20 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <string_view>
-
 #include "et_schema/support/error.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
-constexpr std::string_view kStepMark = "ProfilerStep#";
-
 std::vector<const Node*> step_marks(const Trace& trace) {
   std::vector<const Node*> marks;
   for (const Node& node : trace.nodes) {
-    if (node.op_schema.empty() && node.name.starts_with(kStepMark)) {
+    if (node.op_schema.empty() && is_step_mark(node.name)) {
       marks.push_back(&node);
     }
   }

@@ -14,7 +14,7 @@ class Aligner {
       : a_(a), b_(b), aligned_(a.size(), kUnaligned) {}
 
   std::vector<std::uint32_t> align() {
-    while (a_from_ < a_.size() && b_from_ < b_.size()) {
+    while (!a_.empty() && !b_.empty()) {
       align_stretch();
     }
     return std::move(aligned_);
@@ -24,13 +24,6 @@ class Aligner {
   /// How far d edits reach on each diagonal (k = steps in a − steps in b). Row d holds k = -d … d.
   using Row = std::vector<std::ptrdiff_t>;
 
-  [[nodiscard]] std::ptrdiff_t a_left() const {
-    return static_cast<std::ptrdiff_t>(a_.size() - a_from_);
-  }
-  [[nodiscard]] std::ptrdiff_t b_left() const {
-    return static_cast<std::ptrdiff_t>(b_.size() - b_from_);
-  }
-
   /// The farthest place on diagonal k with one edit more than in the row before; -1 if there is
   /// none.
   [[nodiscard]] std::ptrdiff_t reach(const Row& before, std::ptrdiff_t d, std::ptrdiff_t k) const {
@@ -39,17 +32,13 @@ class Aligner {
     }
     const std::ptrdiff_t down = k < d - 1 ? before[static_cast<std::size_t>(k + d)] : -1;
     const std::ptrdiff_t right = k > 1 - d ? before[static_cast<std::size_t>(k + d - 2)] : -1;
-    const bool can_go_right = right >= 0 && right < a_left();
-    const bool can_go_down = down >= 0 && down - k <= b_left();
-    const std::ptrdiff_t by_right = can_go_right ? right + 1 : -1;
-    const std::ptrdiff_t by_down = can_go_down ? down : -1;
-    return std::max(by_right, by_down);
+    const bool can_go_right = right >= 0 && right < std::ssize(a_);
+    const bool can_go_down = down >= 0 && down - k <= std::ssize(b_);
+    return std::max(can_go_right ? right + 1 : -1, can_go_down ? down : -1);
   }
 
   [[nodiscard]] std::ptrdiff_t slide(std::ptrdiff_t x, std::ptrdiff_t k) const {
-    const NameId* a = a_.data() + a_from_;
-    const NameId* b = b_.data() + b_from_;
-    while (x < a_left() && x - k < b_left() && a[x] == b[x - k]) {
+    while (x < std::ssize(a_) && x - k < std::ssize(b_) && a_.data()[x] == b_.data()[x - k]) {
       ++x;
     }
     return x;
@@ -74,7 +63,7 @@ class Aligner {
         }
       }
       rows_.push_back(std::move(row));
-      if (furthest == a_left() + b_left() || d == kMostDifferences) {
+      if (furthest == std::ssize(a_) + std::ssize(b_) || d == kMostDifferences) {
         keep(d, best_k);
         return;
       }
@@ -84,8 +73,8 @@ class Aligner {
   /// Notes the equal elements on the way to diagonal k of row d, and continues from its end.
   void keep(std::ptrdiff_t d, std::ptrdiff_t k) {
     const std::ptrdiff_t end = rows_[static_cast<std::size_t>(d)][static_cast<std::size_t>(k + d)];
-    const std::size_t a_next = a_from_ + static_cast<std::size_t>(end);
-    const std::size_t b_next = b_from_ + static_cast<std::size_t>(end - k);
+    const auto a_end = static_cast<std::size_t>(end);
+    const auto b_end = static_cast<std::size_t>(end - k);
     for (; d >= 0; --d) {
       const std::ptrdiff_t x = rows_[static_cast<std::size_t>(d)][static_cast<std::size_t>(k + d)];
       const Row& before = rows_[static_cast<std::size_t>(std::max<std::ptrdiff_t>(d - 1, 0))];
@@ -100,13 +89,15 @@ class Aligner {
         k += came_right ? -1 : 1;
       }
     }
-    a_from_ = a_next;
-    b_from_ = b_next;
+    a_ = a_.subspan(a_end);
+    b_ = b_.subspan(b_end);
+    a_from_ += a_end;
+    b_from_ += b_end;
   }
 
-  std::span<const NameId> a_;
+  std::span<const NameId> a_;  ///< what is left to align
   std::span<const NameId> b_;
-  std::size_t a_from_ = 0;
+  std::size_t a_from_ = 0;  ///< where that begins
   std::size_t b_from_ = 0;
   std::vector<std::uint32_t> aligned_;
   std::vector<Row> rows_;

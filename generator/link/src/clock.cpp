@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numeric>
-#include <vector>
 
 #include "et_schema/model/program.h"
 
@@ -32,47 +30,6 @@ double cheapest(std::vector<std::int64_t>& samples_ns, double most_ns) {
   std::ranges::nth_element(samples_ns, end);
   const auto sum = static_cast<double>(std::accumulate(samples_ns.begin(), end, std::int64_t{0}));
   return std::clamp(sum / count, 0.0, most_ns);
-}
-
-/// The start or end of an event. The times of one thread's boundaries do not fall.
-struct Boundary {
-  std::int64_t time_ns = 0;
-  HostIndex event = 0;
-  bool is_end = false;
-};
-
-/// A thread's starts and ends in the order in which they happened.
-void append_boundaries(const HostEvents& host, const HostThread& thread,
-                       std::vector<Boundary>& boundaries) {
-  HostIndex open = kNoEvent;
-  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
-  const auto append = [&](std::int64_t time_ns, HostIndex event, bool is_end) {
-    last_ns = std::max(last_ns, time_ns);
-    boundaries.push_back({last_ns, event, is_end});
-  };
-  const auto close_until = [&](HostIndex parent) {
-    for (; open != parent; open = host.events[open].parent) {
-      append(host.events[open].end_ns, open, true);
-    }
-  };
-  for (HostIndex i = thread.begin; i < thread.end; ++i) {
-    close_until(host.events[i].parent);
-    append(host.events[i].start_ns, i, false);
-    open = i;
-  }
-  close_until(kNoEvent);
-}
-
-std::vector<Boundary> all_boundaries(const HostEvents& host) {
-  std::vector<Boundary> boundaries;
-  boundaries.reserve(2 * host.events.size());
-  for (const HostThread& thread : host.threads) {
-    const auto middle = static_cast<std::ptrdiff_t>(boundaries.size());
-    append_boundaries(host, thread, boundaries);
-    std::inplace_merge(boundaries.begin(), boundaries.begin() + middle, boundaries.end(),
-                       [](const Boundary& a, const Boundary& b) { return a.time_ns < b.time_ns; });
-  }
-  return boundaries;
 }
 
 }  // namespace
@@ -128,7 +85,7 @@ void take_out(const EventCost& cost, const LaunchCost& launches, HostEvents& hos
   double removed_ns = 0;
   double pending_ns = 0;  // the cost that falls after the previous boundary
   bool is_first = true;
-  for (const Boundary& boundary : all_boundaries(host)) {
+  for (const Boundary& boundary : host.boundaries()) {
     double falls_here = pending_ns + (boundary.is_end ? cost.inside_ns / 2 : cost.before_ns);
     for (; launch != launches.times_ns.end() && *launch < boundary.time_ns; ++launch) {
       falls_here += is_first ? 0 : launches.each_ns;

@@ -44,17 +44,16 @@ std::uint64_t compare_regions(const et_schema::Trace& trace, const et_schema::Pr
     add_compiled(event.name, profiled);
   }
   if (traced.empty() != profiled.empty()) {
-    et_schema::ErrorContext context;
-    context.file = profile.file;
-    context.rank = trace.rank;
-    context.field = "compiled regions and graphs";
-    context.expected = fmt::format("as in the trace's step: {}", describe(traced));
-    context.got = describe(profiled);
-    context.hint =
-        "one of them ran under torch.compile and the other eagerly; capture again, where something "
-        "turns compilation off (a dispatch mode, a limit of recompilations) without it, or give "
-        "--no-profile to go without times";
-    throw et_schema::bad_input("trace and profile were compiled differently", std::move(context));
+    throw et_schema::bad_input(
+        "trace and profile were compiled differently",
+        {.file = profile.file,
+         .rank = trace.rank,
+         .field = "compiled regions and graphs",
+         .expected = fmt::format("as in the trace's step: {}", describe(traced)),
+         .got = describe(profiled),
+         .hint = "one of them ran under torch.compile and the other eagerly; capture again, where "
+                 "something turns compilation off (a dispatch mode, a limit of recompilations) "
+                 "without it, or give --no-profile to go without times"});
   }
   std::vector<std::string> other;
   std::ranges::set_symmetric_difference(traced, profiled, std::back_inserter(other));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "et_schema/kineto/nested_events.h"
@@ -47,53 +47,54 @@ class DeviceLinker {
       : profile_(profile), host_(host), launches_(profile), is_answered_(profile.events.size()) {}
 
   DeviceEvents link() {
-    DeviceEvents result;
-    for (std::size_t i = 0; i < profile_.events.size(); ++i) {
-      if (is_device_work(profile_.events[i])) {
-        ++result.total;
-        link_event(static_cast<std::uint32_t>(i), result);
+    for (std::uint32_t i = 0; i < profile_.events.size(); ++i) {
+      const KinetoEvent& work = profile_.events[i];
+      if (!is_device_work(work)) {
+        continue;
+      }
+      ++found_.total;
+      DeviceEvent event{i, kNoEvent, i};
+      if (const char* reason = find_launch(event)) {
+        et_schema::LostDeviceEvents& lost = lost_[{work.name, reason}];
+        ++lost.count;
+        lost.device_ns = add_times(lost.device_ns, std::max<std::int64_t>(work.dur_ns, 0));
+        found_.unlinked.push_back(event);
+      } else {
+        found_.linked.push_back(event);
       }
     }
-    find_unanswered(result);
-    for (const auto& [key, sum] : lost_) {
-      result.lost.push_back({std::string(key.first), key.second, sum.count, sum.device_ns});
+    find_unanswered();
+    for (auto& [key, lost] : lost_) {
+      lost.name = key.first;
+      lost.reason = key.second;
+      found_.lost.push_back(std::move(lost));
     }
-    return result;
+    return std::move(found_);
   }
 
  private:
-  struct Sum {
-    std::uint64_t count = 0;
-    std::int64_t device_ns = 0;
-  };
-
-  void link_event(std::uint32_t source, DeviceEvents& result) {
-    const KinetoEvent& event = profile_.events[source];
-    if (event.ts_ns == profile_.base_time_ns && event.dur_ns == 0) {
-      lose(event, kNoTime);
-      result.unlinked.push_back({source, source});
-      return;
+  /// Finds what launched the event, or why that is not known.
+  const char* find_launch(DeviceEvent& event) {
+    const KinetoEvent& work = profile_.events[event.source];
+    if (work.ts_ns == profile_.base_time_ns && work.dur_ns == 0) {
+      return kNoTime;
     }
-    const KinetoEvent* launch = launches_.of(event);
+    const KinetoEvent* launch = launches_.of(work);
     if (launch == nullptr) {
-      lose(event, event.correlation <= 0 ? kNoCorrelation : kNoLaunch);
-      result.unlinked.push_back({source, source});
-      return;
+      return work.correlation <= 0 ? kNoCorrelation : kNoLaunch;
     }
-    const auto place = static_cast<std::uint32_t>(launch - profile_.events.data());
-    is_answered_[place] = true;
-    const HostIndex index = operator_around(profile_, host_, *launch);
-    if (index == kNoEvent) {
-      lose(event, kNoOperator);
-      result.unlinked.push_back({source, place});
-      return;
+    event.launch = static_cast<std::uint32_t>(launch - profile_.events.data());
+    is_answered_[event.launch] = true;
+    event.operator_ = operator_around(profile_, host_, *launch);
+    if (event.operator_ == kNoEvent) {
+      return kNoOperator;
     }
-    result.linked.push_back({source, index, place});
-    result.by_external_id += launch->category == KinetoCategory::kCpuOp ? 1U : 0U;
+    found_.by_external_id += launch->category == KinetoCategory::kCpuOp ? 1U : 0U;
+    return nullptr;
   }
 
   /// Looks only at kernels: a copy or a fill of no bytes has no event anywhere.
-  void find_unanswered(DeviceEvents& result) const {
+  void find_unanswered() {
     for (std::size_t i = 0; i < profile_.events.size(); ++i) {
       const KinetoEvent& call = profile_.events[i];
       if (is_answered_[i] || call.category != KinetoCategory::kRuntime || call.correlation <= 0 ||
@@ -102,22 +103,18 @@ class DeviceLinker {
       }
       const HostIndex index = operator_around(profile_, host_, call);
       if (index != kNoEvent && !is_answered_[host_.events[index].source]) {
-        result.unanswered.push_back(index);
+        found_.unanswered.push_back(index);
       }
     }
-  }
-
-  void lose(const KinetoEvent& event, const char* reason) {
-    Sum& sum = lost_[{event.name, reason}];
-    ++sum.count;
-    sum.device_ns = add_times(sum.device_ns, std::max<std::int64_t>(event.dur_ns, 0));
   }
 
   const Profile& profile_;
   const HostEvents& host_;
   et_schema::Launches launches_;
   std::vector<bool> is_answered_;  ///< by event: whether it is the launch of a device event
-  std::map<std::pair<std::string_view, std::string>, Sum> lost_;  // by name; there are few of them
+  DeviceEvents found_;
+  /// By name and reason; there are few of them.
+  std::map<std::pair<std::string_view, std::string_view>, et_schema::LostDeviceEvents> lost_;
 };
 
 }  // namespace

@@ -35,36 +35,24 @@ struct DeviceStep {
   std::vector<NameId> names;
 };
 
-/// A device event and when the host launched it, in the profile's time: a profile of graphs may
-/// show no operators to count from.
-struct LaunchedEvent {
-  std::int64_t launch_ns = 0;
-  std::uint32_t launch = 0;
-  std::uint32_t source = 0;
-};
-
-std::vector<LaunchedEvent> launched_events(const Profile& profile, const DeviceEvents& device) {
-  std::vector<LaunchedEvent> events;
-  const auto add = [&](std::uint32_t source, std::uint32_t launch) {
-    events.push_back({profile.events[launch].ts_ns, launch, source});
-  };
-  for (const DeviceEvent& event : device.linked) {
-    add(event.source, event.launch);
-  }
-  for (const UnlinkedEvent& event : device.unlinked) {
-    add(event.source, event.launch);
-  }
-  std::ranges::sort(events, {}, [&profile](const LaunchedEvent& event) {
+/// All device events in the order in which they ran.
+std::vector<DeviceEvent> in_order(const Profile& profile, const DeviceEvents& device) {
+  std::vector<DeviceEvent> events = device.linked;
+  events.insert(events.end(), device.unlinked.begin(), device.unlinked.end());
+  std::ranges::sort(events, {}, [&profile](const DeviceEvent& event) {
     return std::pair(profile.events[event.source].ts_ns, event.source);
   });
   return events;
 }
 
-DeviceStep step_of(const Profile& profile, std::span<const LaunchedEvent> events,
+/// Those that the host launched between the times, which are the profile's: a profile of graphs may
+/// show no operators to count from.
+DeviceStep step_of(const Profile& profile, std::span<const DeviceEvent> events,
                    std::int64_t begin_ns, std::int64_t end_ns, NameTable& names) {
   DeviceStep step;
-  for (const LaunchedEvent& event : events) {
-    if (event.launch_ns >= begin_ns && event.launch_ns < end_ns) {
+  for (const DeviceEvent& event : events) {
+    const std::int64_t launch_ns = profile.events[event.launch].ts_ns;
+    if (launch_ns >= begin_ns && launch_ns < end_ns) {
       step.sources.push_back(event.source);
       step.names.push_back(names.number(profile.events[event.source].name));
     }
@@ -76,11 +64,11 @@ DeviceStep step_of(const Profile& profile, std::span<const LaunchedEvent> events
 /// by their numbers of device events, that is repeated to the end. The first launch alone if none
 /// is.
 std::vector<std::int64_t> graph_begins(const Profile& profile,
-                                       std::span<const LaunchedEvent> events) {
+                                       std::span<const DeviceEvent> events) {
   std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> counts;  // in order of time
-  for (const LaunchedEvent& event : events) {
-    if (is_graph_launch(profile.events[event.launch])) {
-      ++counts[{event.launch_ns, event.launch}];
+  for (const DeviceEvent& event : events) {
+    if (const KinetoEvent& launch = profile.events[event.launch]; is_graph_launch(launch)) {
+      ++counts[{launch.ts_ns, event.launch}];
     }
   }
   std::vector<std::int64_t> times;
@@ -103,10 +91,9 @@ std::vector<std::int64_t> graph_begins(const Profile& profile,
 
 std::vector<DeviceStep> graphed_steps(const Profile& profile, NameTable& names) {
   const HostEvents host = host_events(profile, names);
-  const std::vector<LaunchedEvent> events =
-      launched_events(profile, link_device_events(profile, host));
+  const std::vector<DeviceEvent> events = in_order(profile, link_device_events(profile, host));
   std::vector<std::int64_t> begins;
-  for (const StepSpan& span : marked_steps(profile, host)) {
+  for (const StepSpan& span : marked_steps(host)) {
     begins.push_back(add_times(span.begin_ns, host.first_ns));
   }
   if (begins.size() == 1) {
@@ -197,7 +184,7 @@ GraphTimes graph_times(const Profile& eager, const HostEvents& host, const Devic
   const DeviceStep none;
   const DeviceStep& usual = graphed.empty() ? none : usual_step(graphed);
   const std::vector<std::int64_t> times = median_times(graph_run, graphed, usual);
-  const std::vector<LaunchedEvent> events = launched_events(eager, device);
+  const std::vector<DeviceEvent> events = in_order(eager, device);
   const std::vector<StepSpan> spans = launch_spans(join, host);
   GraphTimes result;
   for (std::size_t i = 0; i < spans.size(); ++i) {

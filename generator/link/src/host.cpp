@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace understudy::generator {
 namespace {
@@ -14,28 +15,6 @@ bool is_host_event(const KinetoEvent& event) {
   return event.category == KinetoCategory::kCpuOp ||
          event.category == KinetoCategory::kUserAnnotation;
 }
-
-/// Finds threads in the file's order: neighbouring events are mostly of one thread.
-class ThreadFinder {
- public:
-  std::size_t find(std::vector<HostThread>& threads, const KinetoEvent& event) {
-    const auto is_it = [&event](const HostThread& thread) {
-      return thread.pid == event.pid && thread.tid == event.tid;
-    };
-    if (last_ < threads.size() && is_it(threads[last_])) {
-      return last_;
-    }
-    const auto found = std::ranges::find_if(threads, is_it);
-    last_ = static_cast<std::size_t>(found - threads.begin());
-    if (found == threads.end()) {
-      threads.push_back({event.pid, event.tid, 0, 0});
-    }
-    return last_;
-  }
-
- private:
-  std::size_t last_ = 0;
-};
 
 /// Sorts by start. If whole microseconds make starts equal, "External id" gives the order, since it
 /// is counted up; otherwise the longer event is around the other.
@@ -85,6 +64,28 @@ std::uint64_t nest(std::span<HostEvent> events, HostIndex first) {
   return overlaps;
 }
 
+/// Adds a thread's starts and ends in the order in which they happened.
+void append_boundaries(const HostEvents& host, const HostThread& thread,
+                       std::vector<Boundary>& boundaries) {
+  HostIndex open = kNoEvent;
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  const auto append = [&](std::int64_t time_ns, HostIndex event, bool is_end) {
+    last_ns = std::max(last_ns, time_ns);
+    boundaries.push_back({last_ns, event, is_end});
+  };
+  const auto close_until = [&](HostIndex parent) {
+    for (; open != parent; open = host.events[open].parent) {
+      append(host.events[open].end_ns, open, true);
+    }
+  };
+  for (HostIndex i = thread.begin; i < thread.end; ++i) {
+    close_until(host.events[i].parent);
+    append(host.events[i].start_ns, i, false);
+    open = i;
+  }
+  close_until(kNoEvent);
+}
+
 }  // namespace
 
 std::int64_t HostEvents::relative(std::int64_t ts_ns) const {
@@ -94,23 +95,31 @@ std::int64_t HostEvents::relative(std::int64_t ts_ns) const {
 }
 
 HostIndex HostEvents::last_started(const HostThread& thread, std::int64_t time_ns) const {
-  const auto begin = events.begin() + thread.begin;
-  const auto after = std::upper_bound(
-      begin, events.begin() + thread.end, time_ns,
-      [](std::int64_t time, const HostEvent& event) { return time < event.start_ns; });
-  return after == begin ? kNoEvent : static_cast<HostIndex>(after - events.begin() - 1);
+  const std::span<const HostEvent> all = of(thread);
+  const auto after = std::ranges::upper_bound(all, time_ns, {}, &HostEvent::start_ns);
+  return after == all.begin() ? kNoEvent
+                              : thread.begin + static_cast<HostIndex>(after - all.begin()) - 1;
 }
 
 EventRange HostEvents::started_in(const HostThread& thread, std::int64_t begin_ns,
                                   std::int64_t end_ns) const {
+  const std::span<const HostEvent> all = of(thread);
   const auto first_from = [&](std::int64_t time_ns) {
-    const auto begin = events.begin() + thread.begin;
-    const auto place = std::lower_bound(
-        begin, events.begin() + thread.end, time_ns,
-        [](const HostEvent& event, std::int64_t time) { return event.start_ns < time; });
-    return static_cast<HostIndex>(place - events.begin());
+    const auto place = std::ranges::lower_bound(all, time_ns, {}, &HostEvent::start_ns);
+    return thread.begin + static_cast<HostIndex>(place - all.begin());
   };
   return {first_from(begin_ns), first_from(end_ns)};
+}
+
+std::vector<Boundary> HostEvents::boundaries() const {
+  std::vector<Boundary> boundaries;
+  boundaries.reserve(2 * events.size());
+  for (const HostThread& thread : threads) {
+    const auto middle = static_cast<std::ptrdiff_t>(boundaries.size());
+    append_boundaries(*this, thread, boundaries);
+    std::ranges::inplace_merge(boundaries, boundaries.begin() + middle, {}, &Boundary::time_ns);
+  }
+  return boundaries;
 }
 
 std::vector<HostIndex> HostEvents::children_of(HostIndex event) const {
@@ -122,7 +131,7 @@ std::vector<HostIndex> HostEvents::children_of(HostIndex event) const {
 }
 
 HostEvents HostEvents::only(const std::vector<bool>& kept) const {
-  HostEvents part{{}, threads, first_ns, damaged_times};
+  HostEvents part{sources, {}, threads, first_ns, damaged_times};
   for (HostThread& thread : part.threads) {
     const auto begin = static_cast<HostIndex>(part.events.size());
     for (HostIndex i = thread.begin; i < thread.end; ++i) {
@@ -146,35 +155,46 @@ const HostThread* HostEvents::find_thread(std::int64_t pid, std::int64_t tid) co
 
 HostEvents host_events(const Profile& profile, NameTable& names) {
   HostEvents host;
-  ThreadFinder finder;
-  std::vector<HostIndex> counts;
+  host.sources = profile.events;
+  std::size_t last = 0;  // neighbouring events are mostly of one thread
+  const auto thread_of = [&](const KinetoEvent& event) -> HostThread& {
+    const auto is_it = [&event](const HostThread& thread) {
+      return thread.pid == event.pid && thread.tid == event.tid;
+    };
+    if (last == host.threads.size() || !is_it(host.threads[last])) {
+      const auto found = std::ranges::find_if(host.threads, is_it);
+      last = static_cast<std::size_t>(found - host.threads.begin());
+    }
+    if (last == host.threads.size()) {
+      host.threads.push_back({event.pid, event.tid});
+    }
+    return host.threads[last];
+  };
   for (const KinetoEvent& event : profile.events) {
     if (is_host_event(event)) {
-      host.first_ns = counts.empty() ? event.ts_ns : std::min(host.first_ns, event.ts_ns);
-      const std::size_t thread = finder.find(host.threads, event);
-      counts.resize(host.threads.size());
-      ++counts[thread];
+      host.first_ns = host.threads.empty() ? event.ts_ns : std::min(host.first_ns, event.ts_ns);
+      ++thread_of(event).end;
     }
   }
   HostIndex total = 0;
-  for (std::size_t i = 0; i < host.threads.size(); ++i) {
-    host.threads[i].begin = host.threads[i].end = total;
-    total += counts[i];
+  for (HostThread& thread : host.threads) {
+    thread.begin = total;
+    total += std::exchange(thread.end, total);
   }
   host.events.resize(total);
   for (std::size_t i = 0; i < profile.events.size(); ++i) {
     const KinetoEvent& event = profile.events[i];
     if (is_host_event(event)) {
-      HostThread& thread = host.threads[finder.find(host.threads, event)];
       const std::int64_t start_ns = host.relative(event.ts_ns);
       host.damaged_times += event.dur_ns < 0 ? 1U : 0U;
-      host.events[thread.end++] = {start_ns,
-                                   start_ns + std::clamp<std::int64_t>(event.dur_ns, 0, kLatestNs),
-                                   static_cast<std::uint32_t>(i),
-                                   names.number_interned(event.name),
-                                   kNoEvent,
-                                   0,
-                                   event.category == KinetoCategory::kCpuOp};
+      host.events[thread_of(event).end++] = {
+          start_ns,
+          start_ns + std::clamp<std::int64_t>(event.dur_ns, 0, kLatestNs),
+          static_cast<std::uint32_t>(i),
+          names.number_interned(event.name),
+          kNoEvent,
+          0,
+          event.category == KinetoCategory::kCpuOp};
     }
   }
   for (const HostThread& thread : host.threads) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "generator/flow/steps.h"
+
 namespace understudy::generator {
 
-bool is_profiled(const et_schema::Node& node) {
-  return node.rf_id != 0 && node.name != "## process_group:init ##" &&
-         !node.name.starts_with("[pytorch|profiler|execution_");
-}
+using et_schema::kNoNode;
+using et_schema::NodeIndex;
 
 namespace {
 
@@ -28,10 +28,9 @@ void count_events(JoinedStep& step, const HostEvents& host) {
 }
 
 double agreement_of(const JoinedStep& step) {
-  const auto unjoined = std::ranges::count(step.event_of, kNoEvent);
-  const auto nodes = static_cast<double>(step.event_of.size());
-  const double elements = nodes + static_cast<double>(step.events);
-  return elements == 0 ? 0 : 2 * (nodes - static_cast<double>(unjoined)) / elements;
+  const double elements =
+      static_cast<double>(step.event_of.size()) + static_cast<double>(step.events);
+  return elements == 0 ? 0 : 2 * static_cast<double>(count_joined(step.event_of)) / elements;
 }
 
 void leave_out_other_ways(Join& join) {
@@ -44,6 +43,37 @@ void leave_out_other_ways(Join& join) {
 }
 
 }  // namespace
+
+JoinNodes join_nodes(const et_schema::Trace& trace, IdRange step, NameTable& names) {
+  JoinNodes joined;
+  std::size_t marks = 0;
+  for (NodeIndex i = 0; i < trace.nodes.size(); ++i) {
+    const et_schema::Node& node = trace.nodes[i];
+    if (step.contains(node.id) && node.rf_id != 0 && node.name != "## process_group:init ##" &&
+        !node.name.starts_with("[pytorch|profiler|execution_")) {
+      joined.nodes.push_back(i);
+      joined.names.push_back(names.number(node.name));
+      marks += is_step_mark(node.name) ? 1U : 0U;
+    }
+  }
+  joined.is_one_step = marks <= 1;
+  return joined;
+}
+
+std::int64_t JoinedStep::end_ns(const HostEvents& host) const {
+  if (span.mark != kNoEvent) {
+    return host.events[span.mark].end_ns;
+  }
+  std::int64_t last = 0;
+  for (const HostIndex event : event_of) {
+    last = event == kNoEvent ? last : std::max(last, host.events[event].end_ns);
+  }
+  return last;
+}
+
+std::size_t count_joined(const std::vector<HostIndex>& event_of) {
+  return event_of.size() - static_cast<std::size_t>(std::ranges::count(event_of, kNoEvent));
+}
 
 void sum_up(Join& join, const HostEvents& host, std::size_t nodes) {
   for (JoinedStep& step : join.steps) {
@@ -67,6 +97,27 @@ void sum_up(Join& join, const HostEvents& host, std::size_t nodes) {
   }
   join.agreement =
       elements == 0 ? 0 : 2 * static_cast<double>(pairs) / static_cast<double>(elements);
+}
+
+std::vector<NodeIndex> nodes_of_events(const Join& join, const JoinNodes& nodes,
+                                       const HostEvents& host) {
+  std::vector<NodeIndex> node_of(host.events.size(), kNoNode);
+  for (const JoinedStep& step : join.steps) {
+    for (std::size_t i = 0; i < step.event_of.size(); ++i) {
+      if (step.event_of[i] != kNoEvent) {
+        node_of[step.event_of[i]] = nodes.nodes[i];
+      }
+    }
+  }
+  return node_of;
+}
+
+HostIndex joined_around(HostIndex event, const std::vector<NodeIndex>& node_of,
+                        const HostEvents& host) {
+  while (event != kNoEvent && node_of[event] == kNoNode) {
+    event = host.events[event].parent;
+  }
+  return event;
 }
 
 std::vector<StepSpan> launch_spans(const Join& join, const HostEvents& host) {

@@ -6,7 +6,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Profile;
 using et_schema::Trace;
 
 /// If ids find a smaller share of the nodes, they belong to something else.
@@ -17,12 +16,11 @@ struct IdEntry {
   HostIndex event = 0;
 };
 
-std::vector<IdEntry> events_by_id(const Profile& profile, const HostEvents& host) {
+std::vector<IdEntry> events_by_id(const HostEvents& host) {
   std::vector<IdEntry> entries;
-  for (std::size_t i = 0; i < host.events.size(); ++i) {
-    const std::int64_t rf_id = profile.events[host.events[i].source].rf_id;
-    if (rf_id > 0) {
-      entries.push_back({rf_id, static_cast<HostIndex>(i)});
+  for (HostIndex i = 0; i < host.events.size(); ++i) {
+    if (const std::int64_t rf_id = host.source(i).rf_id; rf_id > 0) {
+      entries.push_back({rf_id, i});
     }
   }
   std::ranges::stable_sort(entries, {}, &IdEntry::rf_id);
@@ -89,11 +87,6 @@ std::vector<HostIndex> match_ids(const Trace& trace, const JoinNodes& nodes, con
   return event_of;
 }
 
-std::size_t count_found(const std::vector<HostIndex>& event_of) {
-  return event_of.size() -
-         static_cast<std::size_t>(std::ranges::count(event_of, HostIndex{kNoEvent}));
-}
-
 /// The step around the joined events: that of its mark, if the profile has one around them.
 StepSpan span_of(const std::vector<HostIndex>& event_of, const HostEvents& host,
                  const std::vector<StepSpan>& marked) {
@@ -119,24 +112,24 @@ StepSpan span_of(const std::vector<HostIndex>& event_of, const HostEvents& host,
 
 }  // namespace
 
-Join join_by_id(const Trace& trace, const JoinNodes& nodes, const Profile& profile,
-                const HostEvents& host, std::size_t names) {
+Join join_by_id(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
+                std::size_t names) {
   Join join{et_schema::JoinKind::kRecordFunctionId, {}, 0, 0};
-  const std::vector<IdEntry> entries = events_by_id(profile, host);
+  const std::vector<IdEntry> entries = events_by_id(host);
   std::vector<HostIndex> event_of = match_ids(trace, nodes, host, entries, 0);
   const std::size_t all = nodes.nodes.size();
-  if (count_found(event_of) < all) {
+  if (count_joined(event_of) < all) {
     const std::int64_t offset = find_offset(trace, nodes, host, entries, names);
     std::vector<HostIndex> moved = match_ids(trace, nodes, host, entries, offset);
-    if (count_found(moved) > count_found(event_of)) {
+    if (count_joined(moved) > count_joined(event_of)) {
       event_of = std::move(moved);
     }
   }
   const auto least = kLeastById * static_cast<double>(all);
-  if (entries.empty() || static_cast<double>(count_found(event_of)) < least) {
+  if (entries.empty() || static_cast<double>(count_joined(event_of)) < least) {
     return join;
   }
-  const StepSpan span = span_of(event_of, host, marked_steps(profile, host));
+  const StepSpan span = span_of(event_of, host, marked_steps(host));
   join.steps.push_back({span, std::move(event_of), 0});
   sum_up(join, host, all);
   return join;

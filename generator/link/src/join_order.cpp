@@ -11,7 +11,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Profile;
 using et_schema::Trace;
 
 /// The nodes of one thread of the trace, as positions in JoinNodes.
@@ -151,8 +150,8 @@ class StepAligner {
 };
 
 std::vector<StepSpan> find_steps(const JoinNodes& nodes, const std::vector<NodeThread>& threads,
-                                 const Profile& profile, const HostEvents& host) {
-  std::vector<StepSpan> steps = marked_steps(profile, host);
+                                 const HostEvents& host) {
+  std::vector<StepSpan> steps = marked_steps(host);
   if (!nodes.is_one_step && steps.size() > 1) {
     return {whole_profile(host)};
   }
@@ -183,13 +182,13 @@ std::vector<StepSpan> find_steps(const JoinNodes& nodes, const std::vector<NodeT
 
 }  // namespace
 
-Join join_by_order(const Trace& trace, const JoinNodes& nodes, const Profile& profile,
-                   const HostEvents& host, std::size_t names) {
+Join join_by_order(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
+                   std::size_t names) {
   std::vector<NodeThread> threads = node_threads(trace, nodes);
   match_threads(nodes, threads, host, names);
   const StepAligner aligner(nodes, threads, host);
   Join join{et_schema::JoinKind::kOrder, {}, 0, 0};
-  for (const StepSpan& span : find_steps(nodes, threads, profile, host)) {
+  for (const StepSpan& span : find_steps(nodes, threads, host)) {
     join.steps.push_back(aligner.align_step(span));
   }
   sum_up(join, host, nodes.nodes.size());

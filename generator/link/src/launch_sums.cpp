@@ -21,27 +21,21 @@ class Summer {
   explicit Summer(const LaunchInputs& inputs)
       : in_(inputs),
         spans_(launch_spans(inputs.join, inputs.host)),
-        node_of_(inputs.host.events.size(), et_schema::kNoNode) {
-    for (const JoinedStep& step : in_.join.steps) {
-      for (std::size_t i = 0; i < step.event_of.size(); ++i) {
-        if (step.event_of[i] != kNoEvent) {
-          node_of_[step.event_of[i]] = in_.nodes.nodes[i];
-        }
-      }
-    }
+        node_of_(nodes_of_events(inputs.join, inputs.nodes, inputs.host)) {
     sums_.launched.resize(in_.host.events.size());
   }
 
   LaunchSums sum() {
     for (const HostIndex unanswered : in_.device.unanswered) {
-      if (const HostIndex owner = owner_of(unanswered); owner != kNoEvent) {
+      if (const HostIndex owner = joined_around(unanswered, node_of_, in_.host);
+          owner != kNoEvent) {
         sums_.launched[owner].is_cut_off = true;
       }
     }
     for (const DeviceEvent& event : in_.device.linked) {
       add(event);
     }
-    for (const UnlinkedEvent& event : in_.device.unlinked) {
+    for (const DeviceEvent& event : in_.device.unlinked) {
       add_outside(event);
     }
     for (auto& [why, row] : outside_) {
@@ -60,19 +54,12 @@ class Summer {
   }
 
  private:
-  [[nodiscard]] HostIndex owner_of(HostIndex event) const {
-    while (event != kNoEvent && node_of_[event] == et_schema::kNoNode) {
-      event = in_.host.events[event].parent;
-    }
-    return event;
-  }
-
   void add(const DeviceEvent& event) {
-    const HostIndex owner = owner_of(event.operator_);
+    const HostIndex owner = joined_around(event.operator_, node_of_, in_.host);
     const bool is_in_none = owner == kNoEvent || (!in_.is_in_operator[node_of_[owner]] &&
                                                   is_graph_launch(profile(event.launch)));
     if (is_in_none) {
-      add_outside({event.source, event.launch});
+      add_outside(event);
       return;
     }
     const KinetoEvent& source = profile(event.source);
@@ -87,9 +74,9 @@ class Summer {
     sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
   }
 
-  /// Adds an unlinked event of the joined steps. Its launch time decides the step, or its own time
-  /// if the launch is not known.
-  void add_outside(const UnlinkedEvent& event) {
+  /// Adds an event of the joined steps that no node has. Its launch time decides the step, or its
+  /// own time if the launch is not known.
+  void add_outside(const DeviceEvent& event) {
     const KinetoEvent& launch = profile(event.launch);
     const std::int64_t time_ns = in_.host.relative(launch.ts_ns);
     const auto is_around = [&](const StepSpan& span) {
@@ -109,7 +96,7 @@ class Summer {
   }
 
   [[nodiscard]] const KinetoEvent& profile(std::uint32_t position) const {
-    return in_.profile.events[position];
+    return in_.host.sources[position];
   }
 
   /// The time of a device event: in the graphed run where there is one, in which it takes none
@@ -133,13 +120,36 @@ class Summer {
 
   const LaunchInputs& in_;
   std::vector<StepSpan> spans_;     ///< of the joined steps
-  std::vector<NodeIndex> node_of_;  ///< by host event; kNoNode of one that is not joined
+  std::vector<NodeIndex> node_of_;  ///< by host event
   std::unordered_map<const char*, std::string_view> classes_;
   std::map<Outside, et_schema::OutsideTime> outside_;  ///< over the joined steps
   LaunchSums sums_;
 };
 
 }  // namespace
+
+void add_up_launches(const et_schema::Trace& trace, std::vector<std::optional<NodeTimes>>& nodes) {
+  std::vector<Launched> below(trace.nodes.size());
+  for (auto i = static_cast<NodeIndex>(trace.nodes.size()); i-- > 1;) {
+    Launched& sum = below[i];
+    if (std::optional<NodeTimes>& times = nodes[i]) {
+      // The classes of all samples, as parts of the median of them.
+      et_schema::scale_kernel_times(times->device_ns, times->kernel_classes);
+      et_schema::add_kernel_times(times->kernel_classes, sum.kernel_classes);
+      times->kernel_classes = sum.kernel_classes;
+      times->device_ns = sum.device_ns = add_times(sum.device_ns, times->device_ns);
+      times->launches = sum.count += times->launches;
+      times->stream = sum.stream = times->stream ? times->stream : sum.stream;
+      times->reads_pinned = sum.reads_pinned |= times->reads_pinned;
+    }
+    Launched& above = below[trace.nodes[i].parent];
+    above.device_ns = add_times(above.device_ns, sum.device_ns);
+    et_schema::add_kernel_times(sum.kernel_classes, above.kernel_classes);
+    above.count += sum.count;
+    above.stream = sum.stream ? sum.stream : above.stream;
+    above.reads_pinned |= sum.reads_pinned;
+  }
+}
 
 LaunchSums sum_launches(const LaunchInputs& inputs) {
   return Summer(inputs).sum();

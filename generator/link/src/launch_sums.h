@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
 #include "et_schema/model/program.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
+#include "generator/link/link.h"
 #include "graph_times.h"
 #include "join.h"
 
@@ -23,13 +23,15 @@ struct Launched {
   bool is_cut_off = false;    ///< part of what it launched is not in the profile
 };
 
+/// Adds what each node launched itself to the nodes around it that have times.
+void add_up_launches(const et_schema::Trace& trace, std::vector<std::optional<NodeTimes>>& nodes);
+
 struct LaunchSums {
   std::vector<Launched> launched;               ///< by host event: what has no joined one between
   std::vector<et_schema::OutsideTime> outside;  ///< what no node has, for one step
 };
 
 struct LaunchInputs {
-  const et_schema::Profile& profile;
   const HostEvents& host;
   const JoinNodes& nodes;
   const Join& join;

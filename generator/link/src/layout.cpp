@@ -90,7 +90,7 @@ class Layouter {
   };
 
   [[nodiscard]] std::vector<Anchor> anchors_of(const JoinedStep& step) const {
-    std::vector<Anchor> anchors = {{begin_ns(step), 0}, {end_ns(step), layout_.step_ns}};
+    std::vector<Anchor> anchors = {{begin_ns(step), 0}, {step.end_ns(host_), layout_.step_ns}};
     for (const auto& [position, start_ns] : layout_.starts) {
       anchors.push_back({host_.events[step.event_of[position]].start_ns, start_ns});
     }
@@ -126,7 +126,7 @@ class Layouter {
       intervals.push_back({i, median(passed), mean(passed)});
     }
     for (std::size_t s = 0; s < join_.steps.size(); ++s) {
-      passed[s] = end_ns(join_.steps[s]) - last[s];
+      passed[s] = join_.steps[s].end_ns(host_) - last[s];
     }
     intervals.push_back({std::nullopt, median(passed), mean(passed)});
     return intervals;
@@ -135,7 +135,7 @@ class Layouter {
   [[nodiscard]] std::int64_t median_step_ns() const {
     std::vector<std::int64_t> steps;
     for (const JoinedStep& step : join_.steps) {
-      steps.push_back(end_ns(step) - begin_ns(step));
+      steps.push_back(step.end_ns(host_) - begin_ns(step));
     }
     return median(steps);
   }
@@ -189,17 +189,6 @@ class Layouter {
       }
     }
     return first.value_or(0);
-  }
-
-  [[nodiscard]] std::int64_t end_ns(const JoinedStep& step) const {
-    if (step.span.mark != kNoEvent) {
-      return host_.events[step.span.mark].end_ns;
-    }
-    std::int64_t last = 0;
-    for (const HostIndex event : step.event_of) {
-      last = event == kNoEvent ? last : std::max(last, host_.events[event].end_ns);
-    }
-    return last;
   }
 
   [[nodiscard]] std::size_t positions() const {

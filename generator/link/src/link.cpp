@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "clock.h"
@@ -50,13 +49,16 @@ class Linker {
       : trace_(trace), profile_(profile), options_(options) {}
 
   Link link() {
-    collect_nodes();
+    const IdRange step = choose_step(trace_, options_.step).ids;
+    result_.profile.nodes = static_cast<std::uint64_t>(std::ranges::count_if(
+        trace_.nodes, [step](const Node& node) { return step.contains(node.id); }));
+    nodes_ = join_nodes(trace_, step, names_);
     host_ = host_events(profile_, names_);
     join_ = join();
     const DeviceEvents device = link_device_events(profile_, host_);
-    const std::vector<HostWait> waits = find_waits(profile_, host_, join_);
-    result_.profile.awaited_before_ns = awaited_before(profile_, host_, join_, device, waits);
-    const std::vector<EventWait> event_waits = find_event_waits(profile_, host_, join_);
+    const std::vector<HostWait> waits = find_waits(host_, join_);
+    result_.profile.awaited_before_ns = awaited_before(host_, join_, device, waits);
+    const std::vector<EventWait> event_waits = find_event_waits(host_, join_);
     if (options_.graph_run != nullptr) {
       graph_ = graph_times(profile_, host_, device, join_, *options_.graph_run);
     }
@@ -65,13 +67,13 @@ class Linker {
     take_out(cost, launches(device), host_);
     sum_children();
     find_kinds();
-    LaunchSums sums =
-        sum_launches({profile_, host_, nodes_, join_, device, graph_, is_in_operator_});
+    LaunchSums sums = sum_launches({host_, nodes_, join_, device, graph_, is_in_operator_});
     launched_ = std::move(sums.launched);
     result_.profile.outside = std::move(sums.outside);
     result_.nodes.resize(trace_.nodes.size());
     take_medians(waits, event_waits);
-    add_up_subtrees();
+    note_kinds();
+    add_up_launches(trace_, result_.nodes);
     describe(device, cost);
     return std::move(result_);
   }
@@ -93,24 +95,6 @@ class Linker {
     return cost;
   }
 
-  void collect_nodes() {
-    const IdRange ids = choose_step(trace_, options_.step).ids;
-    std::size_t marks = 0;
-    for (NodeIndex i = 0; i < trace_.nodes.size(); ++i) {
-      const Node& node = trace_.nodes[i];
-      if (!ids.contains(node.id)) {
-        continue;
-      }
-      ++result_.profile.nodes;
-      if (is_profiled(node)) {
-        nodes_.nodes.push_back(i);
-        nodes_.names.push_back(names_.number(node.name));
-        marks += is_step_mark(node.name) ? 1U : 0U;
-      }
-    }
-    nodes_.is_one_step = marks <= 1;
-  }
-
   /// Whether a tensor of the step was on another device than the host.
   [[nodiscard]] bool is_on_device() const {
     bool found = false;
@@ -125,12 +109,12 @@ class Linker {
   }
 
   Join join() {
-    Join by_id = join_by_id(trace_, nodes_, profile_, host_, names_.size());
+    Join by_id = join_by_id(trace_, nodes_, host_, names_.size());
     const bool by_id_is_enough = is_enough(by_id);
     if (by_id_is_enough && by_id.joined == nodes_.nodes.size()) {
       return by_id;
     }
-    Join by_order = join_by_order(trace_, nodes_, profile_, host_, names_.size());
+    Join by_order = join_by_order(trace_, nodes_, host_, names_.size());
     if (is_enough(by_order) && (!by_id_is_enough || by_order.joined > by_id.joined)) {
       return by_order;
     }
@@ -164,8 +148,7 @@ class Linker {
     } else {
       context.expected = "the operators of the trace's step and no others";
     }
-    const auto found = static_cast<std::size_t>(
-        std::ranges::count_if(event_of, [](HostIndex event) { return event != kNoEvent; }));
+    const std::size_t found = count_joined(event_of);
     context.got =
         fmt::format("{} of {} nodes and {} of {} events{} with equal names in equal order", found,
                     nodes_.nodes.size(), found, join.steps.front().events,
@@ -273,8 +256,7 @@ class Linker {
   }
 
   void add_sample(HostIndex event, Samples& samples) {
-    if (const std::int64_t faults = profile_.events[host_.events[event].source].page_faults;
-        faults >= 0) {
+    if (const std::int64_t faults = host_.source(event).page_faults; faults >= 0) {
       samples.page_faults.push_back(faults);
     }
     samples.host.push_back(std::max<std::int64_t>(host_ns(event), 0));
@@ -292,8 +274,7 @@ class Linker {
     }
   }
 
-  /// Sums device times over whole subtrees.
-  void add_up_subtrees() {
+  void note_kinds() {
     for (NodeIndex i = 1; i < trace_.nodes.size(); ++i) {
       if (result_.nodes[i]) {
         result_.nodes[i]->communicates = communicates_[i];
@@ -301,27 +282,6 @@ class Linker {
                                       trace_.nodes[i].name != kSubclassLabel &&
                                       trace_.nodes[i].name != kModeLabel;
       }
-    }
-    std::vector<Launched> below(trace_.nodes.size());
-    for (auto i = static_cast<NodeIndex>(trace_.nodes.size()); i-- > 1;) {
-      std::optional<NodeTimes>& times = result_.nodes[i];
-      Launched& sum = below[i];
-      if (times) {
-        // The classes of all samples, as parts of the median of them.
-        et_schema::scale_kernel_times(times->device_ns, times->kernel_classes);
-        et_schema::add_kernel_times(times->kernel_classes, sum.kernel_classes);
-        times->kernel_classes = sum.kernel_classes;
-        times->device_ns = sum.device_ns = add_times(sum.device_ns, times->device_ns);
-        times->launches = sum.count += times->launches;
-        times->stream = sum.stream = times->stream ? times->stream : sum.stream;
-        times->reads_pinned = sum.reads_pinned |= times->reads_pinned;
-      }
-      Launched& above = below[trace_.nodes[i].parent];
-      above.device_ns = add_times(above.device_ns, sum.device_ns);
-      et_schema::add_kernel_times(sum.kernel_classes, above.kernel_classes);
-      above.count += sum.count;
-      above.stream = sum.stream ? sum.stream : above.stream;
-      above.reads_pinned |= sum.reads_pinned;
     }
   }
 
@@ -358,8 +318,7 @@ class Linker {
     std::uint64_t pairs = 0;
     for (const JoinedStep& step : join_.steps) {
       profile.events += step.events;
-      pairs += static_cast<std::uint64_t>(
-          std::ranges::count_if(step.event_of, [](HostIndex event) { return event != kNoEvent; }));
+      pairs += count_joined(step.event_of);
     }
     for (const NodeIndex node : nodes_.nodes) {
       profile.nodes_joined += result_.nodes[node] ? 1U : 0U;

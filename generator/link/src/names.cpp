@@ -2,20 +2,16 @@
 
 #include <algorithm>
 
+#include "generator/flow/steps.h"
+
 namespace understudy::generator {
 namespace {
-
-constexpr std::string_view kStepMark = "ProfilerStep#";
 
 bool is_printable(char c) {
   return c >= ' ' && c <= '~';
 }
 
 }  // namespace
-
-bool is_step_mark(std::string_view name) {
-  return name.starts_with(kStepMark);
-}
 
 std::string as_profiled(std::string_view name) {
   if (is_step_mark(name)) {

@@ -5,16 +5,13 @@
 #include <unordered_map>
 
 namespace understudy::generator {
-namespace {
 
-using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::KinetoMemory;
-using et_schema::Node;
 using et_schema::Profile;
 using et_schema::Trace;
 
-std::vector<ObservedBlock> pair_blocks(const Profile& profile) {
+std::vector<ObservedBlock> observed_blocks(const Profile& profile) {
   std::vector<KinetoMemory> events = profile.memory;
   std::ranges::stable_sort(events, {}, &KinetoMemory::ts_ns);
   std::vector<ObservedBlock> blocks;
@@ -31,8 +28,6 @@ std::vector<ObservedBlock> pair_blocks(const Profile& profile) {
   return blocks;
 }
 
-}  // namespace
-
 ObservedMemory observe_memory(const Trace& trace, const Profile& profile) {
   ObservedMemory memory;
   if (profile.memory.empty()) {
@@ -40,7 +35,7 @@ ObservedMemory observe_memory(const Trace& trace, const Profile& profile) {
   }
   std::unordered_map<std::uint64_t, const KinetoEvent*> by_id;
   for (const KinetoEvent& event : profile.events) {
-    if (event.rf_id > 0 && event.category == KinetoCategory::kCpuOp) {
+    if (event.rf_id > 0 && event.category == et_schema::KinetoCategory::kCpuOp) {
       by_id[static_cast<std::uint64_t>(event.rf_id)] = &event;
     }
   }
@@ -48,7 +43,7 @@ ObservedMemory observe_memory(const Trace& trace, const Profile& profile) {
   std::size_t joined = 0;
   std::size_t others = 0;
   for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
-    const Node& node = trace.nodes[i];
+    const et_schema::Node& node = trace.nodes[i];
     const auto found =
         node.rf_id == 0 || node.op_schema.empty() ? by_id.end() : by_id.find(node.rf_id);
     if (found == by_id.end()) {
@@ -62,7 +57,7 @@ ObservedMemory observe_memory(const Trace& trace, const Profile& profile) {
   if (others > joined / 100) {
     return {};
   }
-  memory.blocks = pair_blocks(profile);
+  memory.blocks = observed_blocks(profile);
   return memory;
 }
 

@@ -1,18 +1,16 @@
-#include "generator/link/own_times.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "et_schema/support/file_name.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
+#include "launch_sums.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::NodeClass;
 using et_schema::NodeIndex;
-using et_schema::OwnTimes;
 using et_schema::Trace;
 
 class OwnLinker {
@@ -31,31 +29,22 @@ class OwnLinker {
   /// Adds up times from the last node on: children come after their parents, so everything below a
   /// node is known.
   void add_up() {
-    struct Sum {
-      std::int64_t host_ns = 0;
-      std::int64_t device_ns = 0;
-      std::uint64_t launches = 0;
-      std::optional<std::int64_t> stream = {};
-    };
-    std::vector<Sum> below(trace_.nodes.size());
+    std::vector<std::int64_t> below_ns(trace_.nodes.size());
     for (auto i = static_cast<NodeIndex>(trace_.nodes.size()); i-- > 1;) {
-      Sum sum = below[i];
-      if (const std::optional<OwnTimes>& own = trace_.own_times[i]; own && is_inside(i)) {
-        NodeTimes times;
+      if (const std::optional<et_schema::OwnTimes>& own = trace_.own_times[i];
+          own && is_inside(i)) {
+        NodeTimes& times = link_.nodes[i].emplace();
         times.self_ns = own->self_ns;
-        times.host_ns = sum.host_ns = add_times(sum.host_ns, own->self_ns);
-        times.device_ns = sum.device_ns = add_times(sum.device_ns, own->device_ns);
-        times.launches = sum.launches += own->launches;
-        times.stream = sum.stream = own->stream ? own->stream : sum.stream;
+        times.host_ns = below_ns[i] = add_times(below_ns[i], own->self_ns);
+        times.device_ns = own->device_ns;
+        times.launches = own->launches;
+        times.stream = own->stream;
         times.page_faults = own->page_faults;
-        link_.nodes[i] = times;
       }
-      Sum& above = below[trace_.nodes[i].parent];
-      above.host_ns = add_times(above.host_ns, sum.host_ns);
-      above.device_ns = add_times(above.device_ns, sum.device_ns);
-      above.launches += sum.launches;
-      above.stream = sum.stream ? sum.stream : above.stream;
+      std::int64_t& above_ns = below_ns[trace_.nodes[i].parent];
+      above_ns = add_times(above_ns, below_ns[i]);
     }
+    add_up_launches(trace_, link_.nodes);
   }
 
   [[nodiscard]] bool is_inside(NodeIndex node) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "generator/flow/steps.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -49,12 +51,11 @@ StepSpan whole_profile(const HostEvents& host) {
   return span;
 }
 
-std::vector<StepSpan> marked_steps(const et_schema::Profile& profile, const HostEvents& host) {
+std::vector<StepSpan> marked_steps(const HostEvents& host) {
   std::vector<StepSpan> steps;
-  for (std::size_t i = 0; i < host.events.size(); ++i) {
-    const HostEvent& event = host.events[i];
-    if (!event.is_operator && is_step_mark(profile.events[event.source].name)) {
-      steps.push_back({event.start_ns, 0, static_cast<HostIndex>(i)});
+  for (HostIndex i = 0; i < host.events.size(); ++i) {
+    if (!host.events[i].is_operator && is_step_mark(host.source(i).name)) {
+      steps.push_back({host.events[i].start_ns, 0, i});
     }
   }
   if (steps.size() < 2) {
@@ -72,8 +73,7 @@ std::vector<StepSpan> marked_steps(const et_schema::Profile& profile, const Host
 
 std::vector<StepSpan> repeated_steps(std::span<const NameId> once, const HostEvents& host,
                                      const HostThread& thread) {
-  const std::span<const HostEvent> events =
-      std::span(host.events).subspan(thread.begin, thread.end - thread.begin);
+  const std::span<const HostEvent> events = host.of(thread);
   const StepSpan all = whole_profile(host);
   const double repeats =
       once.empty() ? 0 : static_cast<double>(events.size()) / static_cast<double>(once.size());

@@ -1,16 +1,39 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
+
+#include "generator/link/host.h"
 
 namespace understudy::generator {
 
 /// The mean of at least one sample.
-[[nodiscard]] std::int64_t mean(const std::vector<std::int64_t>& samples);
+[[nodiscard]] inline std::int64_t mean(const std::vector<std::int64_t>& samples) {
+  const std::int64_t sum =
+      std::accumulate(samples.begin(), samples.end(), std::int64_t{0}, add_times);
+  return sum / static_cast<std::int64_t>(samples.size());
+}
 
 /// Half-way between the middle two for an even number of samples, except that two samples give the
 /// smaller one: many things make a step slower, and nothing makes it faster. 0 for no samples.
 /// Reorders the samples.
-[[nodiscard]] std::int64_t median(std::vector<std::int64_t>& samples);
+[[nodiscard]] inline std::int64_t median(std::vector<std::int64_t>& samples) {
+  if (samples.empty()) {
+    return 0;
+  }
+  if (samples.size() == 2) {
+    return std::min(samples[0], samples[1]);
+  }
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::ranges::nth_element(samples, middle);
+  if (samples.size() % 2 == 1) {
+    return *middle;
+  }
+  const std::int64_t below = *std::ranges::max_element(samples.begin(), middle);
+  return below + (*middle - below) / 2;
+}
 
 }  // namespace understudy::generator

@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "statistics.h"
@@ -37,22 +38,6 @@ std::optional<DeviceWait::For> waits_for(const KinetoEvent& event) {
   return of_device ? std::optional(DeviceWait::For::kDevice) : std::nullopt;
 }
 
-struct Call {
-  const KinetoEvent* event;
-  DeviceWait::For waits_for;
-};
-
-std::vector<Call> find_calls(const et_schema::Profile& profile) {
-  std::vector<Call> calls;
-  for (const KinetoEvent& event : profile.events) {
-    if (const auto kind = waits_for(event)) {
-      calls.push_back({&event, *kind});
-    }
-  }
-  std::ranges::stable_sort(calls, {}, [](const Call& call) { return call.event->ts_ns; });
-  return calls;
-}
-
 /// Finds the places of calls in the steps.
 class PlaceFinder {
  public:
@@ -65,7 +50,7 @@ class PlaceFinder {
           joined_[events[position]] = {s, position};
         }
       }
-      ends_ns_.push_back(end_ns(join_.steps[s]));
+      ends_ns_.push_back(join_.steps[s].end_ns(host_));
     }
   }
 
@@ -77,7 +62,8 @@ class PlaceFinder {
     if (!step) {
       return std::nullopt;
     }
-    HostWait wait{*step, {}, start_ns, 0, std::clamp<std::int64_t>(call.dur_ns, 0, kLatestNs)};
+    HostWait wait{*step, kStepEnd, start_ns, 0,
+                  std::clamp<std::int64_t>(call.dur_ns, 0, kLatestNs)};
     wait.ahead_ns = ends_ns_[*step] - start_ns;
     for (HostIndex next = first_from(*thread, start_ns); next < thread->end; ++next) {
       if (const auto& [of_step, position] = joined_[next]; of_step != kNoStep) {
@@ -106,18 +92,6 @@ class PlaceFinder {
     return std::nullopt;
   }
 
-  /// The end of the step as the layout has it.
-  [[nodiscard]] std::int64_t end_ns(const JoinedStep& step) const {
-    if (step.span.mark != kNoEvent) {
-      return host_.events[step.span.mark].end_ns;
-    }
-    std::int64_t last = 0;
-    for (const HostIndex event : step.event_of) {
-      last = event == kNoEvent ? last : std::max(last, host_.events[event].end_ns);
-    }
-    return last;
-  }
-
   const HostEvents& host_;
   const Join& join_;
   static constexpr std::size_t kNoStep = ~std::size_t{0};
@@ -130,73 +104,83 @@ class PlaceFinder {
   std::vector<std::int64_t> ends_ns_;  ///< by step
 };
 
-constexpr std::size_t kEnd = ~std::size_t{0};  ///< for HostWait::before
+/// Starts of the nodes in the typical step, and its end.
+using Starts = std::unordered_map<std::size_t, std::int64_t>;
 
-/// Starts of the nodes before which something waits, which are few, and the end of the step.
-class StartTimes {
- public:
-  void ask(std::optional<std::size_t> position) { starts_.try_emplace(position.value_or(kEnd)); }
-  void find(const Layout& layout) {
-    for (const auto& [position, start_ns] : layout.starts) {
-      if (const auto asked = starts_.find(position); asked != starts_.end()) {
-        asked->second = start_ns;
-      }
-    }
-    starts_[kEnd] = layout.step_ns;
-  }
-  /// None where the typical step lacks the node.
-  [[nodiscard]] std::optional<std::int64_t> before(std::optional<std::size_t> position,
-                                                   std::int64_t ahead_ns) const {
-    const std::optional<std::int64_t> start_ns = starts_.at(position.value_or(kEnd));
-    return start_ns ? std::optional(std::clamp<std::int64_t>(*start_ns - ahead_ns, 0, kLatestNs))
-                    : std::nullopt;
-  }
+Starts starts_of(const Layout& layout) {
+  Starts starts(layout.starts.begin(), layout.starts.end());
+  starts[kStepEnd] = layout.step_ns;
+  return starts;
+}
 
- private:
-  std::map<std::size_t, std::optional<std::int64_t>> starts_;
-};
+/// What lies by the median so far before a node; none where the typical step lacks the node.
+std::optional<std::int64_t> place_before(std::size_t position, std::vector<std::int64_t>& ahead_ns,
+                                         const Starts& starts) {
+  const auto start = starts.find(position);
+  return start == starts.end() ? std::nullopt
+                               : std::optional(std::clamp<std::int64_t>(
+                                     start->second - median(ahead_ns), 0, kLatestNs));
+}
+
+/// A wait of one step is the same as that of another step if their keys are (what waits for what,
+/// ahead of which node) and it stands at the same place among such waits of its step.
+template <typename Wait, typename KeyOf>
+auto same_waits(const std::vector<Wait>& waits, const KeyOf& key_of) {
+  using Key = decltype(key_of(waits.front()));
+  std::map<std::pair<std::size_t, Key>, std::size_t> counts;  // by step
+  std::map<std::pair<Key, std::size_t>, std::vector<const Wait*>> same;
+  for (const Wait& wait : waits) {
+    const Key key = key_of(wait);
+    same[{key, counts[{wait.step, key}]++}].push_back(&wait);
+  }
+  return same;
+}
 
 }  // namespace
 
-std::vector<HostWait> find_waits(const et_schema::Profile& profile, const HostEvents& host,
-                                 const Join& join) {
+std::vector<HostWait> find_waits(const HostEvents& host, const Join& join) {
+  std::vector<const KinetoEvent*> calls;
+  for (const KinetoEvent& event : host.sources) {
+    if (waits_for(event)) {
+      calls.push_back(&event);
+    }
+  }
   std::vector<HostWait> waits;
-  const std::vector<Call> calls = find_calls(profile);
   if (calls.empty()) {
     return waits;
   }
+  std::ranges::stable_sort(calls, {}, &KinetoEvent::ts_ns);
   const PlaceFinder places(host, join);
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> busy_until_ns;  // by thread
-  for (const Call& call : calls) {
-    const std::int64_t start_ns = host.relative(call.event->ts_ns);
-    std::int64_t& busy_ns = busy_until_ns[{call.event->pid, call.event->tid}];
-    if (host.find_thread(call.event->pid, call.event->tid) == nullptr || start_ns < busy_ns) {
-      continue;  // no operator runs there, or it is the driver's part of a runtime's call
+  for (const KinetoEvent* call : calls) {
+    const std::int64_t start_ns = host.relative(call->ts_ns);
+    std::int64_t& busy_ns = busy_until_ns[{call->pid, call->tid}];
+    if (start_ns < busy_ns) {
+      continue;  // it is the driver's part of a runtime's call
     }
-    busy_ns = start_ns + std::clamp<std::int64_t>(call.event->dur_ns, 0, kLatestNs);
-    if (std::optional<HostWait> wait = places.find(*call.event)) {
-      wait->waits_for = call.waits_for;
+    busy_ns = start_ns + std::clamp<std::int64_t>(call->dur_ns, 0, kLatestNs);
+    if (std::optional<HostWait> wait = places.find(*call)) {
+      wait->waits_for = *waits_for(*call);
       waits.push_back(*wait);
     }
   }
   return waits;
 }
 
-std::int64_t awaited_before(const et_schema::Profile& profile, const HostEvents& host,
-                            const Join& join, const DeviceEvents& device,
+std::int64_t awaited_before(const HostEvents& host, const Join& join, const DeviceEvents& device,
                             const std::vector<HostWait>& waits) {
   const auto begin_of = [&](std::uint32_t source) {
-    return host.relative(profile.events[source].ts_ns);
+    return host.relative(host.sources[source].ts_ns);
   };
   const auto end_of = [&](std::uint32_t source) {
-    return begin_of(source) + std::clamp<std::int64_t>(profile.events[source].dur_ns, 0, kLatestNs);
+    return begin_of(source) + std::clamp<std::int64_t>(host.sources[source].dur_ns, 0, kLatestNs);
   };
   std::int64_t first_launch_ns = kLatestNs;  // that the profile shows
   for (const DeviceEvent& event : device.linked) {
     first_launch_ns = std::min(first_launch_ns, begin_of(event.launch));
   }
   std::int64_t before_ns = 0;  // the earlier work's end
-  for (const UnlinkedEvent& event : device.unlinked) {
+  for (const DeviceEvent& event : device.unlinked) {
     if (event.launch == event.source && begin_of(event.source) < first_launch_ns) {
       before_ns = std::max(before_ns, end_of(event.source));
     }
@@ -224,11 +208,10 @@ std::int64_t awaited_before(const et_schema::Profile& profile, const HostEvents&
   return median(of_steps);
 }
 
-std::vector<EventWait> find_event_waits(const et_schema::Profile& profile, const HostEvents& host,
-                                        const Join& join) {
+std::vector<EventWait> find_event_waits(const HostEvents& host, const Join& join) {
   std::vector<const KinetoEvent*> shown;
   std::map<std::int64_t, const KinetoEvent*> calls;  // by correlation
-  for (const KinetoEvent& event : profile.events) {
+  for (const KinetoEvent& event : host.sources) {
     if (event.category == KinetoCategory::kSync && event.record_correlation >= 0) {
       shown.push_back(&event);
     } else if (event.category == KinetoCategory::kRuntime && contains(event.name, "Event")) {
@@ -239,7 +222,7 @@ std::vector<EventWait> find_event_waits(const et_schema::Profile& profile, const
   if (shown.empty()) {
     return waits;
   }
-  std::ranges::stable_sort(shown, {}, [](const KinetoEvent* event) { return event->ts_ns; });
+  std::ranges::stable_sort(shown, {}, &KinetoEvent::ts_ns);
   const PlaceFinder places(host, join);
   for (const KinetoEvent* event : shown) {
     const auto call = calls.find(event->correlation);
@@ -268,40 +251,35 @@ std::vector<EventWait> find_event_waits(const et_schema::Profile& profile, const
 
 std::vector<et_schema::StreamWait> lay_out_event_waits(const std::vector<EventWait>& waits,
                                                        const Layout& layout, std::size_t steps) {
-  // As below; the event is recorded where most steps record it, which is mostly the same place.
-  using Key = std::tuple<std::size_t, std::optional<std::int64_t>, std::int64_t>;
-  struct Samples {
-    std::vector<std::int64_t> ahead_ns, record_ahead_ns;
-    std::optional<std::size_t> record_before;
-  };
-  std::map<std::pair<std::size_t, Key>, std::size_t> counts;  // by step
-  std::map<std::pair<Key, std::size_t>, Samples> samples;
-  StartTimes starts;
-  for (const EventWait& wait : waits) {
-    const Key key{wait.wait.before.value_or(kEnd), wait.stream, wait.for_stream};
-    Samples& own = samples[{key, counts[{wait.wait.step, key}]++}];
-    own.ahead_ns.push_back(wait.wait.ahead_ns);
-    starts.ask(wait.wait.before);
-    if (wait.record && (own.record_ahead_ns.empty() || own.record_before == wait.record->before)) {
-      own.record_before = wait.record->before;
-      own.record_ahead_ns.push_back(wait.record->ahead_ns);
-      starts.ask(wait.record->before);
-    }
-  }
-  starts.find(layout);
   std::vector<et_schema::StreamWait> laid_out;
-  for (auto& [key, own] : samples) {
+  if (waits.empty()) {
+    return laid_out;
+  }
+  const Starts starts = starts_of(layout);
+  const auto same = same_waits(waits, [](const EventWait& wait) {
+    return std::tuple(wait.before, wait.stream, wait.for_stream);
+  });
+  for (const auto& [key, of_steps] : same) {
     const auto& [before, stream, for_stream] = key.first;
-    const auto position = before == kEnd ? std::nullopt : std::optional(before);
-    const std::optional<std::int64_t> start_ns = starts.before(position, median(own.ahead_ns));
-    if (2 * own.ahead_ns.size() < steps || !start_ns) {
+    std::vector<std::int64_t> ahead_ns;
+    std::vector<std::int64_t> record_ahead_ns;
+    // The event is recorded where most steps record it, which is mostly the same place.
+    std::size_t record_before = kStepEnd;
+    for (const EventWait* wait : of_steps) {
+      ahead_ns.push_back(wait->ahead_ns);
+      if (wait->record && (record_ahead_ns.empty() || record_before == wait->record->before)) {
+        record_before = wait->record->before;
+        record_ahead_ns.push_back(wait->record->ahead_ns);
+      }
+    }
+    const std::optional<std::int64_t> start_ns = place_before(before, ahead_ns, starts);
+    if (2 * of_steps.size() < steps || !start_ns) {
       continue;
     }
     // An event of before the step is behind nothing of it.
     const std::int64_t until_ns =
-        own.record_ahead_ns.empty()
-            ? 0
-            : starts.before(own.record_before, median(own.record_ahead_ns)).value_or(0);
+        record_ahead_ns.empty() ? 0
+                                : place_before(record_before, record_ahead_ns, starts).value_or(0);
     laid_out.push_back({*start_ns, stream, for_stream, std::min(until_ns, *start_ns)});
   }
   std::ranges::stable_sort(laid_out, {}, &et_schema::StreamWait::start_ns);
@@ -310,33 +288,24 @@ std::vector<et_schema::StreamWait> lay_out_event_waits(const std::vector<EventWa
 
 std::vector<DeviceWait> lay_out_waits(const std::vector<HostWait>& waits, const Layout& layout,
                                       std::size_t steps) {
-  // A wait of one step is the same as that of another step if it waits for the same thing, ahead of
-  // the same node, at the same place among such waits.
-  using Key = std::pair<std::size_t, DeviceWait::For>;
-  struct Samples {
-    std::vector<std::int64_t> ahead_ns, host_ns;
-  };
-  std::map<std::pair<std::size_t, Key>, std::size_t> counts;  // by step
-  std::map<std::pair<Key, std::size_t>, Samples> samples;
-  StartTimes starts;
-  for (const HostWait& wait : waits) {
-    const Key key{wait.before.value_or(kEnd), wait.waits_for};
-    Samples& own = samples[{key, counts[{wait.step, key}]++}];
-    own.ahead_ns.push_back(wait.ahead_ns);
-    own.host_ns.push_back(wait.host_ns);
-    starts.ask(wait.before);
-  }
-  starts.find(layout);
   std::vector<DeviceWait> laid_out;
-  for (auto& [key, own] : samples) {
-    if (2 * own.host_ns.size() < steps) {
-      continue;
+  if (waits.empty()) {
+    return laid_out;
+  }
+  const Starts starts = starts_of(layout);
+  const auto same = same_waits(
+      waits, [](const HostWait& wait) { return std::pair(wait.before, wait.waits_for); });
+  for (const auto& [key, of_steps] : same) {
+    const auto& [before, awaited] = key.first;
+    std::vector<std::int64_t> ahead_ns;
+    std::vector<std::int64_t> host_ns;
+    for (const HostWait* wait : of_steps) {
+      ahead_ns.push_back(wait->ahead_ns);
+      host_ns.push_back(wait->host_ns);
     }
-    const std::size_t before = key.first.first;
-    const std::optional<std::int64_t> start_ns =
-        starts.before(before == kEnd ? std::nullopt : std::optional(before), median(own.ahead_ns));
-    if (start_ns) {
-      laid_out.push_back({*start_ns, median(own.host_ns), key.first.second});
+    const std::optional<std::int64_t> start_ns = place_before(before, ahead_ns, starts);
+    if (2 * of_steps.size() >= steps && start_ns) {
+      laid_out.push_back({*start_ns, median(host_ns), awaited});
     }
   }
   std::ranges::stable_sort(laid_out, {}, &DeviceWait::start_ns);

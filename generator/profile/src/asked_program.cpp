@@ -18,7 +18,6 @@ namespace {
 using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::SlotId;
-using et_schema::Tensor;
 using et_schema::Value;
 using et_schema::ValueKind;
 
@@ -86,7 +85,7 @@ class AskedCalls {
     return plain_argument(value);
   }
 
-  SlotId slot(const Tensor& tensor) {
+  SlotId slot(const et_schema::Tensor& tensor) {
     std::string layout = fmt::format("{} {} {} {} {}", to_string(tensor.dtype),
                                      to_string(tensor.device), fmt::join(tensor.sizes, ","),
                                      fmt::join(tensor.strides, ","), tensor.has_strides);

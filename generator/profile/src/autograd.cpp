@@ -4,17 +4,12 @@
 
 namespace understudy::generator {
 
-Autograd::Autograd(const et_schema::Profile& profile, const HostEvents& host,
-                   std::span<const Call> calls)
-    : host_(host) {
-  const auto event_of = [&](HostIndex index) -> const et_schema::KinetoEvent& {
-    return profile.events[host.events[index].source];
-  };
+Autograd::Autograd(const HostEvents& host, std::span<const Call> calls) : host_(host) {
   std::vector<bool> in_backward(calls.size());
   for (HostIndex i = 0; i < calls.size(); ++i) {
     const HostIndex parent = host.events[i].parent;
     in_backward[i] = calls[i].is_backward || (parent != kNoEvent && in_backward[parent]);
-    const et_schema::KinetoEvent& event = event_of(i);
+    const et_schema::KinetoEvent& event = host_.source(i);
     if (in_backward[i]) {
       begin_ns_ = std::min(begin_ns_, host.events[i].start_ns);
     }
@@ -25,15 +20,15 @@ Autograd::Autograd(const et_schema::Profile& profile, const HostEvents& host,
     Node& node = nodes_[event.sequence];
     if (!in_backward[i]) {
       node.forward = i;
-    } else if (event.name.starts_with(kEvaluation)) {
+    } else if (event.name.starts_with(kEvaluationLabel)) {
       node.label = i;
     }
   }
   for (HostIndex i = 0; i < calls.size(); ++i) {
     const HostIndex parent = host.events[i].parent;
     if (parent != kNoEvent && in_backward[i] &&
-        is_addition(event_of(i).name, event_of(parent).name)) {
-      if (const auto node = nodes_.find(event_of(parent).sequence); node != nodes_.end()) {
+        is_addition(host_.source(i).name, host_.source(parent).name)) {
+      if (const auto node = nodes_.find(host_.source(parent).sequence); node != nodes_.end()) {
         node->second.additions.push_back(i);
       }
     }
@@ -42,7 +37,7 @@ Autograd::Autograd(const et_schema::Profile& profile, const HostEvents& host,
     if (node.label != kNoEvent && node.forward != kNoEvent) {
       of_forward_.emplace(node.forward, &node);
       by_begin_.emplace(host.events[node.label].start_ns, &node);
-      node.kept = kept_from(host.events[node.label].behind, profile);
+      node.kept = kept_from(host.events[node.label].behind);
     }
   }
 }
@@ -73,15 +68,12 @@ bool Autograd::goes_back(HostIndex call) const {
   return first != of_forward_.end() && is_within(first->first, call);
 }
 
-std::vector<std::span<const std::int64_t>> Autograd::kept_from(
-    HostIndex label, const et_schema::Profile& profile) const {
+std::vector<std::span<const std::int64_t>> Autograd::kept_from(HostIndex label) const {
   std::vector<std::span<const std::int64_t>> kept;
-  const auto event_of = [&](HostIndex index) -> const et_schema::KinetoEvent& {
-    return profile.events[host_.events[index].source];
-  };
-  while (label + 1 < host_.events.size() && event_of(label).name.starts_with(kEvaluation) &&
-         event_of(label).name.ends_with(kKeepsGradient)) {
-    const et_schema::KinetoEvent& keeper = event_of(label + 1);
+  while (label + 1 < host_.events.size() &&
+         host_.source(label).name.starts_with(kEvaluationLabel) &&
+         host_.source(label).name.ends_with(kKeepsGradient)) {
+    const et_schema::KinetoEvent& keeper = host_.source(label + 1);
     if (keeper.name == kKeepsGradient && keeper.arguments.size() == 1 &&
         keeper.arguments[0].layouts.size() == 1) {
       kept.push_back(keeper.arguments[0].layouts[0].sizes);
@@ -109,7 +101,7 @@ std::span<const HostIndex> Autograd::additions(HostIndex call) const {
 }
 
 bool Autograd::is_addition(std::string_view op, std::string_view parent) {
-  return (op == "aten::add" || op == "aten::add_") && parent.starts_with(kEvaluation);
+  return (op == "aten::add" || op == "aten::add_") && parent.starts_with(kEvaluationLabel);
 }
 
 }  // namespace understudy::generator

@@ -19,7 +19,7 @@ namespace understudy::generator {
 /// torch/csrc/autograd/input_buffer.cpp).
 class Autograd {
  public:
-  Autograd(const et_schema::Profile& profile, const HostEvents& host, std::span<const Call> calls);
+  Autograd(const HostEvents& host, std::span<const Call> calls);
 
   /// When the first node began; kLatestNs: none did.
   [[nodiscard]] std::int64_t begin_ns() const { return begin_ns_; }
@@ -47,8 +47,7 @@ class Autograd {
     std::vector<std::span<const std::int64_t>> kept;  ///< sizes of gradients, right behind it
   };
   /// Sizes of the gradients that labels from there on keep.
-  [[nodiscard]] std::vector<std::span<const std::int64_t>> kept_from(
-      HostIndex label, const et_schema::Profile& profile) const;
+  [[nodiscard]] std::vector<std::span<const std::int64_t>> kept_from(HostIndex label) const;
   [[nodiscard]] bool is_within(HostIndex inner, HostIndex outer) const;
 
   const HostEvents& host_;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "et_schema/model/slot_extent.h"
-
 namespace understudy::generator {
 
 /// Elements of a storage of its own that no operator of the profile can have made; 0: it is

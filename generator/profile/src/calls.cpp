@@ -5,12 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "communication.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
-#include "generator/flow/autograd.h"
 #include "left_out.h"
 
 namespace understudy::generator {
@@ -20,7 +18,6 @@ using et_schema::KinetoArgument;
 using et_schema::KinetoEvent;
 using et_schema::Loss;
 using et_schema::Profile;
-using et_schema::Value;
 using et_schema::ValueKind;
 
 /// Whether the arguments are the same but for the element types of tensors. Overloads that call
@@ -104,90 +101,62 @@ void open_call(Call& call) {
   call.told = {};
 }
 
+/// What communicates is below "c10d::"; a functional collective's wrapper and a storage that is put
+/// under a tensor, whose arguments no schema fits, compute nothing.
+bool only_hands_on(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("profiler::") ||
+         name.starts_with("_c10d_functional") || name == "aten::set_";
+}
+
 /// Finds operators that nothing tells enough about and whose work is all their own: kernels, of
 /// which a stub takes the time. On a device they launched something, and nothing below them did, or
 /// made memory. Without a device they have nothing below them or, in a profile without any shapes,
 /// nothing that communicates; of those in each other the outermost.
-class KernelFinder {
- public:
-  KernelFinder(std::vector<Call>& calls, const Profile& profile, const HostEvents& host,
-               const DeviceEvents& device)
-      : calls_(calls),
-        profile_(profile),
-        host_(host),
-        has_device_(device.total > 0),
-        below_(calls.size()),
-        launched_(calls.size()) {
-    for (const DeviceEvent& event : device.linked) {
-      launched_[event.operator_] = true;
-    }
-    for (std::size_t i = calls.size(); i-- > 0;) {
-      add_to_parent(static_cast<HostIndex>(i));
-    }
-  }
-
-  void find() {
-    const bool has_shapes = std::ranges::any_of(
-        profile_.events, [](const KinetoEvent& event) { return !event.arguments.empty(); });
-    std::vector<bool> is_inside(calls_.size());
-    for (HostIndex i = 0; i < calls_.size(); ++i) {
-      const HostIndex parent = host_.events[i].parent;
-      is_inside[i] = parent != kNoEvent && (is_inside[parent] || calls_[parent].is_kernel);
-      const bool is_own = has_device_  ? launched_[i] && !below_[i].launched && !below_[i].allocated
-                          : has_shapes ? !below_[i].any
-                                       : !below_[i].communicated;
-      if (is_own && !is_inside[i] && is_untold(calls_[i])) {
-        calls_[i].is_kernel = true;
-      }
-    }
-  }
-
- private:
+void find_kernels(std::vector<Call>& calls, const HostEvents& host, const DeviceEvents& device) {
   struct Below {
     bool any = false;
     bool launched = false;
     bool allocated = false;
     bool communicated = false;
   };
-
-  void add_to_parent(HostIndex i) {
-    if (host_.events[i].parent == kNoEvent) {
-      return;
+  std::vector<Below> below(calls.size());
+  std::vector<bool> launched(calls.size());
+  for (const DeviceEvent& event : device.linked) {
+    launched[event.operator_] = true;
+  }
+  const auto makes_memory = [](const ResultTensor& result) { return result.storage_of < 0; };
+  for (auto i = static_cast<HostIndex>(calls.size()); i-- > 0;) {
+    if (host.events[i].parent != kNoEvent) {
+      Below& parent = below[host.events[i].parent];
+      parent.any = true;
+      parent.launched |= below[i].launched || launched[i];
+      parent.allocated |=
+          below[i].allocated || std::ranges::any_of(calls[i].told.tensors, makes_memory);
+      parent.communicated |= below[i].communicated || calls[i].communicates ||
+                             host.source(i).name.starts_with("c10d::");
     }
-    Below& parent = below_[host_.events[i].parent];
-    const auto makes_memory = [](const ResultTensor& result) { return result.storage_of < 0; };
-    const std::string_view name = profile_.events[host_.events[i].source].name;
-    parent.any = true;
-    parent.launched |= below_[i].launched || launched_[i];
-    parent.allocated |=
-        below_[i].allocated || std::ranges::any_of(calls_[i].told.tensors, makes_memory);
-    parent.communicated |=
-        below_[i].communicated || calls_[i].communicates || name.starts_with("c10d::");
   }
-
-  [[nodiscard]] bool is_untold(const Call& call) const {
-    const std::string_view name = profile_.events[host_.events[call.event].source].name;
-    const HostEvent& event = host_.events[call.event];
-    return event.is_operator && call.recorded.schema.empty() && !call.is_backward &&
-           !call.communicates &&
-           (has_device_ || (event.end_ns > event.start_ns &&
-                            name.find("::") != std::string_view::npos && !only_hands_on(name)));
+  const bool has_device = device.total > 0;
+  const bool has_shapes = std::ranges::any_of(
+      host.sources, [](const KinetoEvent& event) { return !event.arguments.empty(); });
+  std::vector<bool> is_inside(calls.size());
+  for (HostIndex i = 0; i < calls.size(); ++i) {
+    const HostEvent& event = host.events[i];
+    const std::string_view name = host.source(i).name;
+    is_inside[i] =
+        event.parent != kNoEvent && (is_inside[event.parent] || calls[event.parent].is_kernel);
+    const bool is_own = has_device   ? launched[i] && !below[i].launched && !below[i].allocated
+                        : has_shapes ? !below[i].any
+                                     : !below[i].communicated;
+    const bool works =
+        has_device || (event.end_ns > event.start_ns && name.find("::") != std::string_view::npos &&
+                       !only_hands_on(name));
+    if (is_own && works && !is_inside[i] && event.is_operator && !calls[i].is_backward &&
+        !calls[i].communicates && calls[i].recorded.schema.empty()) {
+      calls[i].is_kernel = true;
+    }
   }
-
-  /// What communicates is below "c10d::"; a functional collective's wrapper and a storage that is
-  /// put under a tensor, whose arguments no schema fits, compute nothing.
-  [[nodiscard]] static bool only_hands_on(std::string_view name) {
-    return name.starts_with("c10d::") || name.starts_with("profiler::") ||
-           name.starts_with("_c10d_functional") || name == "aten::set_";
-  }
-
-  std::vector<Call>& calls_;
-  const Profile& profile_;
-  const HostEvents& host_;
-  bool has_device_;
-  std::vector<Below> below_;
-  std::vector<bool> launched_;
-};
+}
 
 class CallsReader {
  public:
@@ -196,10 +165,9 @@ class CallsReader {
       : profile_(profile),
         host_(host),
         losses_(losses),
-        arena_(arena),
-        reader_(arena, losses, ranks_of(profile), tells_strides(profile),
-                device.total > 0 ? et_schema::DeviceType::kCuda : et_schema::DeviceType::kCpu),
-        left_out_(profile, host, device) {
+        reader_{arena, losses, ranks_of(profile), tells_strides(profile),
+                device.total > 0 ? et_schema::DeviceType::kCuda : et_schema::DeviceType::kCpu},
+        left_out_(host, device) {
     for (const et_schema::KinetoComm& comm : profile.host_comms) {
       comms_.emplace(comm.event, &comm);
     }
@@ -220,27 +188,21 @@ class CallsReader {
   }
 
  private:
-  [[nodiscard]] const KinetoEvent& event_of(HostIndex index) const {
-    return profile_.events[host_.events[index].source];
-  }
-
   void read_call(HostIndex i, std::uint32_t thread) {
     Call& call = calls_[i];
     call.event = i;
     call.thread = thread;
     call.next_ns = next_ns(i, host_.threads[thread].end);
-    const KinetoEvent& event = event_of(i);
-    call.is_backward = event.forward_thread > 0 || event.name.starts_with(kEvaluation) ||
+    const KinetoEvent& event = host_.source(i);
+    call.is_backward = event.forward_thread > 0 || event.name.starts_with(kEvaluationLabel) ||
                        event.name == kKeepsGradient;
     if (!host_.events[i].is_operator) {
       return;
     }
     if (const auto comm = comms_.find(host_.events[i].source); comm != comms_.end()) {
-      RecordedComm recorded =
-          recorded_communication(*comm->second, rank_of(*comm->second, host_.events[i].parent),
-                                 profile_.distributed ? profile_.distributed->rank : -1, arena_);
-      call.recorded = std::move(recorded.call);
-      call.outputs = recorded.outputs;
+      call.recorded = recorded_communication(
+          *comm->second, rank_of(*comm->second, host_.events[i].parent),
+          profile_.distributed ? profile_.distributed->rank : -1, reader_.arena);
       call.communicates = true;
       call.role_of.resize(call.recorded.tensors.size());
       return;
@@ -276,8 +238,8 @@ class CallsReader {
     if (comm.rank >= 0) {
       return comm.rank;
     }
-    if (parent != kNoEvent && event_of(parent).name.starts_with("c10d::")) {
-      for (const Value& value : calls_[parent].recorded.inputs) {
+    if (parent != kNoEvent && host_.source(parent).name.starts_with("c10d::")) {
+      for (const et_schema::Value& value : calls_[parent].recorded.inputs) {
         if (value.is(ValueKind::kInt)) {
           return value.as_int();
         }
@@ -319,7 +281,7 @@ class CallsReader {
     const HostIndex parent = host_.events[i].parent;
     if (parent == kNoEvent || calls_[parent].recorded.schema.empty() ||
         host_.events[i].name != host_.events[parent].name ||
-        !is_cast(event_of(parent), event_of(i))) {
+        !is_cast(host_.source(parent), host_.source(i))) {
       return;
     }
     open_call(calls_[parent]);
@@ -329,7 +291,7 @@ class CallsReader {
   /// A class of Python's (DTensor, a nested tensor) takes the call on: what it calls is below.
   void open_wrapper(HostIndex i) {
     const HostIndex parent = host_.events[i].parent;
-    if (parent != kNoEvent && event_of(i).name == kSubclassLabel) {
+    if (parent != kNoEvent && host_.source(i).name == kSubclassLabel) {
       open_call(calls_[parent]);
     }
   }
@@ -337,7 +299,6 @@ class CallsReader {
   const Profile& profile_;
   const HostEvents& host_;
   et_schema::Losses& losses_;
-  et_schema::Arena arena_;
   CallReader reader_;
   LeftOutFinder left_out_;
   std::map<std::size_t, const et_schema::KinetoComm*> comms_;  ///< by event
@@ -371,14 +332,13 @@ bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& 
 
 /// Of one type, what is put together is copied at once; else into parts of the result.
 std::optional<et_schema::DType> promoted_type(const std::vector<Call>& calls,
-                                              const Profile& profile, const HostEvents& host,
-                                              const Call& call) {
+                                              const HostEvents& host, const Call& call) {
   if (!call.recorded.schema.starts_with("aten::cat(") || call.told.tensors.size() != 1) {
     return {};
   }
   for (const HostIndex child : host.children_of(call.event)) {
     const std::vector<et_schema::Tensor*>& tensors = calls[child].recorded.tensors;
-    if (profile.events[host.events[child].source].name == "aten::narrow" && tensors.size() == 1 &&
+    if (host.source(child).name == "aten::narrow" && tensors.size() == 1 &&
         std::ranges::equal(tensors[0]->sizes, call.told.tensors[0].sizes)) {
       return tensors[0]->dtype;
     }
@@ -424,9 +384,9 @@ std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
       losses.add(Loss::kUnknownResults);
       open_call(call);
     }
-    call.promoted = promoted_type(calls, profile, host, call);
+    call.promoted = promoted_type(calls, host, call);
   }
-  KernelFinder(calls, profile, host, device).find();
+  find_kernels(calls, host, device);
   return calls;
 }
 

@@ -8,8 +8,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::KinetoCategory;
-
 void sign(Tensors& tensors, SeenIndex index, DeviceSign sign, bool on_cpu) {
   SeenStorage& storage = tensors.storage_of(index);
   if (sign > storage.sign) {
@@ -60,15 +58,14 @@ std::vector<bool> find_launching(const HostEvents& host, const DeviceEvents& dev
 }
 
 /// Numbers that are changed without a kernel lie on the host: an optimizer's counts of steps.
-void sign_numbers_of_host(const et_schema::Profile& profile, const HostEvents& host,
-                          const DeviceEvents& device, std::span<const CallTensors> tensors_of,
-                          Tensors& tensors) {
+void sign_numbers_of_host(const HostEvents& host, const DeviceEvents& device,
+                          std::span<const CallTensors> tensors_of, Tensors& tensors) {
   if (device.linked.empty()) {
     return;
   }
   const std::vector<bool> launching = find_launching(host, device);
   for (HostIndex i = 0; i < tensors_of.size(); ++i) {
-    const std::string_view op = profile.events[host.events[i].source].name;
+    const std::string_view op = host.source(i).name;
     if (!launching[i] && op.starts_with("aten::") && op.ends_with('_') &&
         !et_schema::lays_out_in_place(op) &&
         std::ranges::all_of(tensors_of[i].inputs,
@@ -82,16 +79,15 @@ void sign_numbers_of_host(const et_schema::Profile& profile, const HostEvents& h
 
 }  // namespace
 
-void find_devices(const et_schema::Profile& profile, const HostEvents& host,
-                  const DeviceEvents& device, std::span<const CallTensors> tensors_of,
-                  Tensors& tensors) {
-  sign_numbers_of_host(profile, host, device, tensors_of, tensors);
+void find_devices(const HostEvents& host, const DeviceEvents& device,
+                  std::span<const CallTensors> tensors_of, Tensors& tensors) {
+  sign_numbers_of_host(host, device, tensors_of, tensors);
   for (const DeviceEvent& event : device.linked) {
-    const et_schema::KinetoEvent& work = profile.events[event.source];
+    const et_schema::KinetoEvent& work = host.sources[event.source];
     const CallTensors& call = tensors_of[event.operator_];
     const CopyKind copy = copy_kind(work.name);
-    const std::string_view op = profile.events[host.events[event.operator_].source].name;
-    if (work.category == KinetoCategory::kGpuMemcpy && copy != CopyKind::kOther &&
+    const std::string_view op = host.source(event.operator_).name;
+    if (work.category == et_schema::KinetoCategory::kGpuMemcpy && copy != CopyKind::kOther &&
         (call.inputs.size() < 2 || is_copy(op))) {
       sign_copy(call, copy, tensors);
       continue;

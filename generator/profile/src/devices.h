@@ -19,8 +19,7 @@ struct CallTensors {
 /// kind; what an operator that launched kernels works on is on the device, but for scalars that
 /// Python made tensors; numbers that an operator changed without a kernel are on the host. What
 /// nothing tells is on the device if the profile has one.
-void find_devices(const et_schema::Profile& profile, const HostEvents& host,
-                  const DeviceEvents& device, std::span<const CallTensors> tensors_of,
-                  Tensors& tensors);
+void find_devices(const HostEvents& host, const DeviceEvents& device,
+                  std::span<const CallTensors> tensors_of, Tensors& tensors);
 
 }  // namespace understudy::generator

@@ -4,6 +4,7 @@
 #include <set>
 
 namespace understudy::generator {
+
 Gradients::Waiting* Gradients::find(SeenIndex tensor) {
   const auto found = std::ranges::find(waiting_, tensor, &Waiting::of);
   return found == waiting_.end() ? nullptr : &*found;
@@ -15,21 +16,22 @@ SeenIndex Gradients::remove(Waiting& waiting) {
   return gradient;
 }
 
-void Gradients::give(const Given& given) {
+void Gradients::give(const BackwardNode& node, std::span<const SeenIndex> made, std::int64_t end_ns,
+                     std::uint64_t moment) {
   // What leaves a node outlives it, unless it was added, and none of its operators has read it.
   const auto is_alive = [&](SeenIndex index) {
-    return tensors_.storage_of(index).freed_ns > given.end_ns || contains(given.added, index);
+    return tensors_.storage_of(index).freed_ns > end_ns || contains(node.added, index);
   };
   std::vector<SeenIndex> leaving;
-  for (const SeenIndex made : given.made) {
-    if (is_alive(made) && !contains(given.read, made) && !contains(given.sums, made) &&
-        !contains(leaving, made)) {
-      leaving.push_back(made);
+  for (const SeenIndex index : made) {
+    if (is_alive(index) && !contains(node.read, index) && !contains(node.sums, index) &&
+        !contains(leaving, index)) {
+      leaving.push_back(index);
     }
   }
   // Formulas work their gradients out in the order of the names (torch/csrc/autograd/generated);
   // an operator that gives several gives them in that of the arguments.
-  std::vector<Receiver> receivers(given.receivers.begin(), given.receivers.end());
+  std::vector<ForwardTensor> receivers = node.receivers;
   const bool is_of_several = std::ranges::any_of(leaving, [&](SeenIndex index) {
     return std::ranges::any_of(leaving, [&](SeenIndex other) {
       return std::ranges::equal(tensors_[index].sizes, tensors_[other].sizes) &&
@@ -37,11 +39,11 @@ void Gradients::give(const Given& given) {
     });
   });
   if (is_of_several) {
-    std::ranges::stable_sort(receivers, {}, &Receiver::argument);
+    std::ranges::stable_sort(receivers, {}, &ForwardTensor::argument);
   }
-  std::vector<SeenIndex> sums(given.sums.begin(), given.sums.end());
+  std::vector<SeenIndex> sums = node.sums;
   std::set<SeenIndex> done;
-  for (const Receiver& receiver : receivers) {
+  for (const ForwardTensor& receiver : receivers) {
     const SeenTensor& tensor = tensors_[receiver.tensor];
     const auto fits = [&](SeenIndex index) {
       return std::ranges::equal(tensors_[index].sizes, tensor.sizes);
@@ -56,8 +58,8 @@ void Gradients::give(const Given& given) {
       gradient = *found;
       leaving.erase(found);
     } else if (const auto passed = std::ranges::find_if(
-                   given.incoming, [&](SeenIndex index) { return fits(index) && is_alive(index); });
-               passed != given.incoming.end()) {
+                   node.incoming, [&](SeenIndex index) { return fits(index) && is_alive(index); });
+               passed != node.incoming.end()) {
       gradient = *passed;
     } else {
       continue;
@@ -69,7 +71,7 @@ void Gradients::give(const Given& given) {
       }
       remove(*waiting);
     }
-    waiting_.push_back({receiver.tensor, gradient, given.moment, false});
+    waiting_.push_back({receiver.tensor, gradient, moment, false});
   }
 }
 

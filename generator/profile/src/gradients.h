@@ -3,12 +3,30 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tensors.h"
 
 namespace understudy::generator {
+
+/// A tensor of a forward operator.
+struct ForwardTensor {
+  SeenIndex tensor = kNotSeen;
+  std::string_view argument;  ///< in the schema; empty of results, and of what children made
+};
+
+/// A node of the backward pass, as far as it has run.
+struct BackwardNode {
+  HostIndex forward = kNoEvent;                       ///< the operator that it goes back through
+  std::vector<ForwardTensor> receivers;               ///< the arguments of that operator
+  std::span<const SeenIndex> results;                 ///< of that operator
+  const std::vector<ForwardTensor>* saved = nullptr;  ///< what autograd may have kept of it
+  std::vector<HostIndex> calls;     ///< the node's operators, without those in operators
+  std::vector<SeenIndex> incoming;  ///< its own gradients, which it may pass on
+  std::vector<SeenIndex> read;      ///< by its operators
+  std::vector<SeenIndex> added;     ///< arguments of additions to waiting gradients
+  std::vector<SeenIndex> sums;      ///< and their results
+};
 
 /// The gradients that wait for the node of the backward pass which takes them: each is the sum of
 /// what the nodes of a tensor's readers gave, and goes to the node of the operator that made it, or
@@ -17,23 +35,14 @@ class Gradients {
  public:
   explicit Gradients(Tensors& tensors) : tensors_(tensors) {}
 
-  /// An argument of a forward operator, to which its node may give a gradient.
-  struct Receiver {
-    SeenIndex tensor = kNotSeen;
-    std::string_view argument;  ///< its name in the schema
+  struct Parameter {
+    SeenIndex tensor = kNotSeen;  ///< kNotSeen: it is not known
+    SeenIndex gradient = kNotSeen;
   };
-  /// What a node of the backward pass worked on until it ended.
-  struct Given {
-    std::span<const Receiver> receivers;  ///< of the forward operator, in its order
-    std::span<const SeenIndex> made;      ///< by the node, in order
-    std::span<const SeenIndex> read;      ///< by the node's operators
-    std::span<const SeenIndex> incoming;  ///< its own gradients, which it may pass on
-    std::span<const SeenIndex> added;     ///< arguments of additions to waiting gradients
-    std::span<const SeenIndex> sums;      ///< and their results
-    std::int64_t end_ns = 0;
-    std::uint64_t moment = 0;
-  };
-  void give(const Given& given);
+
+  /// A node ends, which `made` these tensors, in order.
+  void give(const BackwardNode& node, std::span<const SeenIndex> made, std::int64_t end_ns,
+            std::uint64_t moment);
 
   /// Takes the gradient of one of these tensors that `fits`; kNotSeen: none does.
   template <typename Fits>
@@ -60,14 +69,14 @@ class Gradients {
     if (best == nullptr) {
       return kNotSeen;
     }
-    parameters_.emplace_back(best->of, best->gradient);
+    parameters_.push_back({best->of, best->gradient});
     return remove(*best);
   }
 
   /// The gradient of one of these receivers to which the node adds now and has not before.
   template <typename Fits>
-  SeenIndex to_add_to(std::span<const Receiver> receivers, const Fits& fits) {
-    for (const Receiver& receiver : receivers) {
+  SeenIndex to_add_to(std::span<const ForwardTensor> receivers, const Fits& fits) {
+    for (const ForwardTensor& receiver : receivers) {
       Waiting* const waiting = find(receiver.tensor);
       if (waiting != nullptr && !waiting->is_added_to && fits(waiting->gradient)) {
         waiting->is_added_to = true;
@@ -80,17 +89,15 @@ class Gradients {
   /// The last gradient that was kept is added to this one, which was there.
   void keep_in(SeenIndex sum) {
     if (!parameters_.empty()) {
-      parameters_.back().second = sum;
+      parameters_.back().gradient = sum;
     }
   }
 
   /// A gradient was kept, of which no node tells whose it is.
-  void keep_of_unknown(SeenIndex gradient) { parameters_.emplace_back(kNotSeen, gradient); }
+  void keep_of_unknown(SeenIndex gradient) { parameters_.push_back({kNotSeen, gradient}); }
 
-  /// Parameters with the gradients that were kept for them; kNotSeen where that is not known.
-  [[nodiscard]] const std::vector<std::pair<SeenIndex, SeenIndex>>& parameters() const {
-    return parameters_;
-  }
+  /// Parameters with the gradients that were kept for them.
+  [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
 
  private:
   struct Waiting {
@@ -104,7 +111,7 @@ class Gradients {
 
   Tensors& tensors_;
   std::vector<Waiting> waiting_;  ///< by moment
-  std::vector<std::pair<SeenIndex, SeenIndex>> parameters_;
+  std::vector<Parameter> parameters_;
 };
 
 }  // namespace understudy::generator

@@ -7,6 +7,7 @@
 
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/slot_extent.h"
+#include "et_schema/support/words.h"
 
 namespace understudy::generator {
 namespace {
@@ -56,7 +57,7 @@ enum class InNode : std::uint8_t {
 std::optional<et_schema::Meaning> meaning_of(const Wanted& wanted) {
   const et_schema::ArgumentFacts& facts = et_schema::operator_facts(wanted.op).arguments;
   const auto* const fact =
-      std::ranges::find(facts, wanted.argument, &et_schema::ArgumentFact::name);
+      std::ranges::find(facts, wanted.role.name, &et_schema::ArgumentFact::name);
   return fact == facts.end() ? std::nullopt : std::optional(fact->meaning);
 }
 
@@ -76,7 +77,7 @@ bool adds_up(const Wanted& wanted) {
 /// is most often contiguous.
 bool may_have_strides(const Wanted& wanted, const SeenTensor& tensor) {
   const std::span<const std::int64_t> strides = tensor.strides;
-  if (wanted.is_written || wanted.op == "aten::as_strided") {
+  if (wanted.role.is_written || wanted.op == "aten::as_strided") {
     for (std::size_t i = 0; i < strides.size(); ++i) {
       if (strides[i] == 0 && tensor.sizes[i] > 1) {
         return false;
@@ -90,10 +91,9 @@ bool may_have_strides(const Wanted& wanted, const SeenTensor& tensor) {
 }  // namespace
 
 bool is_parameter_name(std::string_view argument) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "weight", "bias",           "running_mean",    "running_var", "w_ih",
-      "w_hh",   "in_proj_weight", "out_proj_weight", "offsets"};
-  return std::ranges::find(kNames, argument) != kNames.end();
+  return et_schema::has_word(
+      "weight bias running_mean running_var w_ih w_hh in_proj_weight out_proj_weight offsets",
+      argument);
 }
 
 bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken, SeenIndex found) {
@@ -116,23 +116,23 @@ bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
   return !tensor.is_gone &&
          (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
-         std::ranges::equal(wanted.sizes, tensor.sizes) &&
-         (wanted.has_strides ? std::ranges::equal(wanted.strides, tensor.strides)
-                             : may_have_strides(wanted, tensor)) &&
+         std::ranges::equal(wanted.tensor.sizes, tensor.sizes) &&
+         (wanted.tensor.has_strides ? std::ranges::equal(wanted.tensor.strides, tensor.strides)
+                                    : may_have_strides(wanted, tensor)) &&
          tensors_.storage_of(index).freed_ns > wanted.begin_ns &&
          (wanted.op != "aten::_foreach_zero_" || is_gradient(tensor)) &&
-         (wanted.is_written || !is_unwritten(tensor));
+         (wanted.role.is_written || !is_unwritten(tensor));
 }
 
 Identity::Choice Identity::find(const Wanted& wanted, Frames frames, Taken taken) const {
   const bool in_backward = !frames.empty() && frames.back().is_backward;
-  if (wanted.call->recorded.schema.empty() && (wanted.call->is_backward || in_backward)) {
+  if (wanted.call.recorded.schema.empty() && (wanted.call.is_backward || in_backward)) {
     return find_gradient(wanted, frames, taken);
   }
   if (std::ranges::any_of(frames, &Frame::is_operator)) {
     return find_in_operator(wanted, frames, taken);
   }
-  if (wanted.is_written && frames.size() > 1 && frames.back().keeps_gradient) {
+  if (wanted.role.is_written && frames.size() > 1 && frames.back().keeps_gradient) {
     return find_kept(wanted);
   }
   if (std::ranges::any_of(frames, [](const Frame& frame) { return frame.node.has_value(); })) {
@@ -160,7 +160,7 @@ Identity::Choice Identity::find_gradient(const Wanted& wanted, Frames frames, Ta
     return {waiting, Told::kMade};
   }
   Best<std::tuple<bool, bool, std::int64_t>> best;
-  for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
+  for (const SeenIndex index : tensors_.of_sizes(wanted.tensor.sizes)) {
     const SeenTensor& tensor = tensors_[index];
     if (tensor.is_visible && can_be(wanted, index)) {
       best.offer(index, {contains(taken, index), tensor.used != 0, newest_first(tensor)});
@@ -172,7 +172,7 @@ Identity::Choice Identity::find_gradient(const Wanted& wanted, Frames frames, Ta
 /// Gradients that were set to zero before, in the order of the parameters.
 Identity::Choice Identity::find_kept(const Wanted& wanted) const {
   Best<std::int64_t> best;
-  for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
+  for (const SeenIndex index : tensors_.of_sizes(wanted.tensor.sizes)) {
     const SeenTensor& tensor = tensors_[index];
     if (tensors_.storage_of(index).is_external && tensor.written_by == "aten::zero_" &&
         can_be(wanted, index)) {
@@ -195,7 +195,7 @@ Identity::Choice Identity::find_in_operator(const Wanted& wanted, Frames frames,
   };
   const auto offer = [&](std::span<const SeenIndex> list, int rank, bool newest) {
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (can_be(wanted, list[i]) && !(wanted.is_written && is_view_of_taken(list[i]))) {
+      if (can_be(wanted, list[i]) && !(wanted.role.is_written && is_view_of_taken(list[i]))) {
         const bool is_read = tensors_[list[i]].used > around->begun;
         const auto place = static_cast<std::int64_t>(i);
         best.offer(list[i],
@@ -216,7 +216,7 @@ bool Identity::is_last_of_its_sizes(SeenIndex index, const Frame& node, HostInde
     return std::ranges::equal(sizes, tensor.sizes);
   };
   return std::ranges::any_of(node.node->receivers,
-                             [&](const Gradients::Receiver& receiver) {
+                             [&](const ForwardTensor& receiver) {
                                return has_sizes(tensors_[receiver.tensor].sizes);
                              }) &&
          std::ranges::none_of(node.node->calls, [&](HostIndex other) {
@@ -268,22 +268,18 @@ Identity::Choice Identity::find_in_node(const Wanted& wanted, Frames frames, Tak
   const auto is_of_gradient = [&](SeenIndex index) {
     return tensors_[index].gradient_in == around->begun;
   };
-  const auto shares_storage = [&](SeenIndex index) {
-    return std::ranges::any_of(
-        taken, [&](SeenIndex other) { return tensors_[other].storage == tensors_[index].storage; });
-  };
   const bool is_formula = wanted.op.find("backward") != std::string_view::npos;
   const bool has_gradient = std::ranges::any_of(taken, is_of_gradient);
   const bool is_sum = adds || wanted.op == "aten::sub" || wanted.op == "aten::sub_";
   const std::optional<bool> views_gradient =
-      is_formula ? std::nullopt : view_is_of_gradient(*wanted.call, node);
+      is_formula ? std::nullopt : view_is_of_gradient(wanted.call, node);
   Best<std::tuple<bool, InNode, std::int64_t>> best;
   const auto is_read = [&](SeenIndex index) { return tensors_[index].used > around->begun; };
   for (auto open = frames.rbegin(); open != around + 1; ++open) {
     for (const SeenIndex made : open->made) {
       if (can_be(wanted, made)) {
         const bool is_leaving = !(adds && &*around == &frames.back()) &&
-                                is_last_of_its_sizes(made, *around, wanted.call->event);
+                                is_last_of_its_sizes(made, *around, wanted.call.event);
         const InNode rank = is_read(made) ? InNode::kMadeAndRead
                             : is_leaving  ? InNode::kLeaving
                             : is_formula  ? (is_first ? InNode::kMade : InNode::kSaved)
@@ -297,20 +293,20 @@ Identity::Choice Identity::find_in_node(const Wanted& wanted, Frames frames, Tak
   for (std::size_t i = 0; i < node.incoming.size(); ++i) {
     const SeenIndex index = node.incoming[i];
     if (can_be(wanted, index)) {
-      const bool is_likely = is_formula ? wanted.argument.starts_with("grad")
+      const bool is_likely = is_formula ? wanted.role.name.starts_with("grad")
                                         : views_gradient != false && !has_gradient;
       const InNode rank = !is_likely   ? InNode::kUnlikelyGradient
                           : is_formula ? InNode::kNamedGradient
                                        : InNode::kGradient;
-      best.offer(index, {contains(taken, index) || shares_storage(index), rank,
+      best.offer(index, {tensors_.any_in(tensors_[index].storage, taken), rank,
                          static_cast<std::int64_t>(i)});
     }
   }
   for (std::size_t i = 0; node.saved != nullptr && i < node.saved->size(); ++i) {
-    const Saved& saved = (*node.saved)[i];
+    const ForwardTensor& saved = (*node.saved)[i];
     if (can_be(wanted, saved.tensor)) {
-      const bool has_name = is_formula && !wanted.argument.empty() &&
-                            wanted.argument == saved.argument && wanted.argument != "self";
+      const bool has_name = is_formula && !wanted.role.name.empty() &&
+                            wanted.role.name == saved.argument && wanted.role.name != "self";
       const bool is_freed_here =
           autograd_.frees(node.forward, tensors_.storage_of(saved.tensor).freed_ns);
       const InNode rank = has_name                 ? InNode::kNamedSaved
@@ -326,7 +322,7 @@ Identity::Choice Identity::find_in_node(const Wanted& wanted, Frames frames, Tak
 
 Identity::Choice Identity::find_in_step(const Wanted& wanted, Frames frames, Taken taken) const {
   Best<std::tuple<bool, int, bool, bool, std::int64_t>> best;
-  for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
+  for (const SeenIndex index : tensors_.of_sizes(wanted.tensor.sizes)) {
     const SeenTensor& tensor = tensors_[index];
     if (!tensor.is_visible || !can_be(wanted, index)) {
       continue;
@@ -335,41 +331,41 @@ Identity::Choice Identity::find_in_step(const Wanted& wanted, Frames frames, Tak
     const bool is_taken = contains(taken, index);
     if (frames.back().is_optimizer) {
       const bool is_done = tensor.used > frames.back().begun;
-      const bool is_likely = wanted.is_written ? storage.is_external : tensor.in_backward;
+      const bool is_likely = wanted.role.is_written ? storage.is_external : tensor.in_backward;
       best.offer(index, {is_taken, is_likely ? 0 : 1, is_done, false,
-                         wanted.is_written ? -newest_first(tensor) : newest_first(tensor)});
+                         wanted.role.is_written ? -newest_first(tensor) : newest_first(tensor)});
     } else {
       const bool is_read = tensor.used != 0;
       best.offer(index, {is_taken,
                          !tensor.in_backward ? 2
                          : is_read           ? 1
                                              : 0,
-                         storage.freed_ns > wanted.call->next_ns, is_read, newest_first(tensor)});
+                         storage.freed_ns > wanted.call.next_ns, is_read, newest_first(tensor)});
     }
   }
   return best.choice();
 }
 
 Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const {
-  const bool is_parameter = is_parameter_name(wanted.argument);
-  const bool is_kept = autograd_.reads_parameter(wanted.call->event, wanted.sizes);
+  const bool is_parameter = is_parameter_name(wanted.role.name);
+  const bool is_kept = autograd_.reads_parameter(wanted.call.event, wanted.tensor.sizes);
   const bool is_structure = adds_up(wanted);
   Best<std::tuple<bool, int, std::int64_t, std::int64_t>> best;
-  for (const SeenIndex index : tensors_.of_sizes(wanted.sizes)) {
+  for (const SeenIndex index : tensors_.of_sizes(wanted.tensor.sizes)) {
     const SeenTensor& tensor = tensors_[index];
     if (!tensor.is_visible || !can_be(wanted, index)) {
       continue;
     }
     const SeenStorage& storage = tensors_.storage_of(index);
-    const bool is_freed_by_it = storage.freed_ns <= wanted.call->next_ns ||
-                                autograd_.frees(wanted.call->event, storage.freed_ns);
+    const bool is_freed_by_it = storage.freed_ns <= wanted.call.next_ns ||
+                                autograd_.frees(wanted.call.event, storage.freed_ns);
     const bool is_read = tensor.used != 0;
     const bool is_promised = tensor.promised > 0;
     // A parameter of a name is another one each time; so are the counters of modules.
     const bool is_old = storage.is_external || is_read;
     const bool is_counter =
         storage.is_external && (tensor.sizes.empty() || tensor.written_by == "aten::zero_") &&
-        !tensor.written_by.empty() && (!wanted.is_written || tensor.written_by == wanted.op);
+        !tensor.written_by.empty() && (!wanted.role.is_written || tensor.written_by == wanted.op);
     const bool is_another =
         (!is_promised && (is_parameter ? is_old : is_kept && storage.is_external)) || is_counter;
     // What an operator returns for its own node alone, as statistics, has no other reader.

@@ -12,25 +12,6 @@
 
 namespace understudy::generator {
 
-/// A tensor that autograd may have saved of a call, with the argument that it was.
-struct Saved {
-  SeenIndex tensor = kNotSeen;
-  std::string_view argument;  ///< in the schema; empty of results, and of what children made
-};
-
-/// A node of the backward pass, as far as it has run.
-struct BackwardNode {
-  HostIndex forward = kNoEvent;                ///< the operator that it goes back through
-  std::vector<Gradients::Receiver> receivers;  ///< the arguments of that operator
-  std::span<const SeenIndex> results;          ///< of that operator
-  const std::vector<Saved>* saved = nullptr;   ///< what that operator had
-  std::vector<HostIndex> calls;                ///< the node's operators, without those in operators
-  std::vector<SeenIndex> incoming;             ///< its own gradients
-  std::vector<SeenIndex> read;                 ///< by its operators
-  std::vector<SeenIndex> added;                ///< what was added to gradients that were there
-  std::vector<SeenIndex> sums;                 ///< and the sums
-};
-
 /// An open call or label: what is below it looks for tensors here first.
 struct Frame {
   HostIndex event = kNoEvent;
@@ -46,15 +27,12 @@ struct Frame {
 
 /// A tensor among a call's arguments.
 struct Wanted {
-  const Call* call = nullptr;  ///< that takes it
-  std::string_view op;         ///< its name
-  std::int64_t begin_ns = 0;   ///< of the call
-  std::span<const std::int64_t> sizes;
-  std::span<const std::int64_t> strides;
-  bool has_strides = false;                               ///< false: any
+  const Call& call;                 ///< that takes it
+  std::string_view op;              ///< its name
+  std::int64_t begin_ns = 0;        ///< of the call
+  const et_schema::Tensor& tensor;  ///< without strides: of any
+  const TensorRole& role;
   et_schema::DType dtype = et_schema::DType::kUndefined;  ///< kUndefined: any
-  std::string_view argument;                              ///< its name in the schema
-  bool is_written = false;
 };
 
 /// How a tensor was told from others of its layout.

@@ -8,7 +8,6 @@
 
 namespace understudy::generator {
 
-using et_schema::Loss;
 using et_schema::Tensor;
 
 std::vector<SeenIndex> InputTensors::find(Call& call, std::span<const Frame> open,
@@ -24,7 +23,7 @@ std::vector<SeenIndex> InputTensors::find(Call& call, std::span<const Frame> ope
   if (is_update) {
     operands = optimizer_.operands(call, next_name(call));
     updates_.emplace(call.event, operands);
-  } else if (!in_backward && event_of(call.event).name.starts_with("aten::_foreach_")) {
+  } else if (!in_backward && host_.source(call.event).name.starts_with("aten::_foreach_")) {
     operands = optimizer_.gradients(call);
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -50,8 +49,7 @@ void InputTensors::promote(const Call& call, std::span<const Frame> open,
     return;
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
-    Wanted wanted = wanted_of(call, i, *call.promoted);
-    const Identity::Choice other = identity_.find(wanted, open, found);
+    const Identity::Choice other = identity_.find(wanted_of(call, i, *call.promoted), open, found);
     if (other.tensor != kNotSeen) {
       found[i] = other.tensor;
       return;
@@ -61,17 +59,12 @@ void InputTensors::promote(const Call& call, std::span<const Frame> open,
 
 Wanted InputTensors::wanted_of(const Call& call, std::size_t position,
                                et_schema::DType dtype) const {
-  const Tensor& tensor = *call.recorded.tensors[position];
-  const TensorRole& argument = call.role_of[position];
-  return {&call,
-          event_of(call.event).name,
+  return {call,
+          host_.source(call.event).name,
           host_.events[call.event].start_ns,
-          tensor.sizes,
-          tensor.strides,
-          tensor.has_strides,
-          dtype,
-          argument.name,
-          argument.is_written};
+          *call.recorded.tensors[position],
+          call.role_of[position],
+          dtype};
 }
 
 /// Of arguments of one layout the older tensor comes first, as expressions are worked out from
@@ -128,7 +121,7 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
       tensors_.storage_of(choice.tensor).sign = DeviceSign::kCopy;
     }
   } else if (choice.told == Told::kInferred) {
-    losses_.add(Loss::kInferredTensors);
+    losses_.add(et_schema::Loss::kInferredTensors);
   }
   return choice.tensor;
 }
@@ -182,8 +175,9 @@ void InputTensors::type_lists(const Call& call, std::span<const SeenIndex> found
 /// The operator behind the call on its thread, without namespace; empty where there is none.
 std::string_view InputTensors::next_name(const Call& call) const {
   const HostIndex next = host_.events[call.event].behind;
-  return next < host_.threads[call.thread].end ? et_schema::without_namespace(event_of(next).name)
-                                               : std::string_view();
+  return next < host_.threads[call.thread].end
+             ? et_schema::without_namespace(host_.source(next).name)
+             : std::string_view();
 }
 
 /// A communication knows the number of elements alone; the c10d operator around it has the
@@ -195,11 +189,8 @@ SeenIndex InputTensors::given_by_caller(const Call& call, const Tensor& tensor,
   }
   const std::vector<SeenIndex>& given = open.back().inputs;
   const auto found = std::ranges::find_if(given, [&](SeenIndex index) {
-    std::int64_t elements = 1;
-    for (const std::int64_t size : tensors_[index].sizes) {
-      elements *= size;
-    }
-    return elements == tensor.numel && tensors_[index].dtype == tensor.dtype;
+    return et_schema::element_count(tensors_[index].sizes) == tensor.numel &&
+           tensors_[index].dtype == tensor.dtype;
   });
   return found == given.end() ? kNotSeen : *found;
 }

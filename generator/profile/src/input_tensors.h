@@ -19,11 +19,10 @@ namespace understudy::generator {
 /// c10d operator around a communication, else ones from before the profile.
 class InputTensors {
  public:
-  InputTensors(const et_schema::Profile& profile, const HostEvents& host,
-               std::span<const Call> calls, const Autograd& autograd, Gradients& gradients,
-               Tensors& tensors, et_schema::Arena arena, et_schema::Losses& losses)
-      : profile_(profile),
-        host_(host),
+  InputTensors(const HostEvents& host, std::span<const Call> calls, const Autograd& autograd,
+               Gradients& gradients, Tensors& tensors, et_schema::Arena arena,
+               et_schema::Losses& losses)
+      : host_(host),
         tensors_(tensors),
         arena_(arena),
         losses_(losses),
@@ -39,9 +38,6 @@ class InputTensors {
              std::span<const SeenIndex> results);
 
  private:
-  [[nodiscard]] const et_schema::KinetoEvent& event_of(HostIndex index) const {
-    return profile_.events[host_.events[index].source];
-  }
   [[nodiscard]] std::string_view next_name(const Call& call) const;
   void promote(const Call& call, std::span<const Frame> open, std::vector<SeenIndex>& found);
   [[nodiscard]] Wanted wanted_of(const Call& call, std::size_t position,
@@ -59,7 +55,6 @@ class InputTensors {
   void order_arguments(const Call& call, std::vector<SeenIndex>& found) const;
   void type_lists(const Call& call, std::span<const SeenIndex> found);
 
-  const et_schema::Profile& profile_;
   const HostEvents& host_;
   Tensors& tensors_;
   et_schema::Arena arena_;

@@ -5,10 +5,11 @@
 #include <charconv>
 #include <span>
 
+#include "et_schema/support/words.h"
+
 namespace understudy::generator {
 namespace {
 
-using et_schema::KinetoArgument;
 using et_schema::KinetoEvent;
 using et_schema::KinetoLayout;
 using Numbers = std::vector<std::int64_t>;
@@ -16,7 +17,7 @@ using Children = std::vector<const KinetoEvent*>;
 
 /// A text that the name of a child, or of a kernel, tells.
 struct TextSign {
-  std::string_view op;
+  std::string_view ops;
   std::string_view sign;  ///< a part of the name
   std::string_view text;  ///< empty: none was given
   bool of_kernel = false;
@@ -26,16 +27,11 @@ constexpr auto kTextSigns = std::to_array<TextSign>({
     {"aten::pad", "reflection_pad", "reflect"},
     {"aten::pad", "replication_pad", "replicate"},
     {"aten::pad", "_pad_circular", "circular"},
-    {"aten::gelu", "GeluType)::{lambda()#1}", "tanh", true},
-    {"aten::gelu", "GeluType)::{lambda()#2}", "none", true},
-    {"aten::gelu_backward", "GeluType)::{lambda()#1}", "tanh", true},
-    {"aten::gelu_backward", "GeluType)::{lambda()#2}", "none", true},
-    {"aten::div", "div_trunc", "trunc", true},
-    {"aten::div", "div_floor", "floor", true},
-    {"aten::div", "div_true", "", true},
-    {"aten::div_", "div_trunc", "trunc", true},
-    {"aten::div_", "div_floor", "floor", true},
-    {"aten::div_", "div_true", "", true},
+    {"aten::gelu aten::gelu_backward", "GeluType)::{lambda()#1}", "tanh", true},
+    {"aten::gelu aten::gelu_backward", "GeluType)::{lambda()#2}", "none", true},
+    {"aten::div aten::div_", "div_trunc", "trunc", true},
+    {"aten::div aten::div_", "div_floor", "floor", true},
+    {"aten::div aten::div_", "div_true", "", true},
     {"aten::scatter_reduce", "ReduceAdd", "sum", true},
     {"aten::scatter_reduce", "ReduceMultiply", "prod", true},
     {"aten::scatter_reduce", "ReduceMean", "mean", true},
@@ -45,25 +41,21 @@ constexpr auto kTextSigns = std::to_array<TextSign>({
 
 /// Texts that have no default: what most programs give.
 struct UsualText {
-  std::string_view op;
+  std::string_view ops;
   std::string_view text;
 };
-constexpr auto kUsualTexts = std::to_array<UsualText>({{"aten::index_reduce", "mean"},
-                                                       {"aten::index_reduce_", "mean"},
-                                                       {"aten::meshgrid", "ij"},
-                                                       {"aten::scatter", "add"},
-                                                       {"aten::scatter_", "add"},
-                                                       {"aten::scatter_reduce", "sum"},
-                                                       {"aten::scatter_reduce_", "sum"},
-                                                       {"aten::segment_reduce", "sum"}});
+constexpr auto kUsualTexts = std::to_array<UsualText>(
+    {{"aten::index_reduce aten::index_reduce_", "mean"},
+     {"aten::meshgrid", "ij"},
+     {"aten::scatter aten::scatter_", "add"},
+     {"aten::scatter_reduce aten::scatter_reduce_ aten::segment_reduce", "sum"}});
 
 /// Each calls the next one below it.
-constexpr auto kIndexing = std::to_array<std::string_view>(
-    {"aten::index", "aten::_unsafe_index", "aten::index_put", "aten::_unsafe_index_put",
-     "aten::index_put_", "aten::_index_put_impl_"});
-
 bool is_indexing(std::string_view name) {
-  return std::ranges::find(kIndexing, name) != kIndexing.end();
+  return et_schema::has_word(
+      "aten::index aten::_unsafe_index aten::index_put aten::_unsafe_index_put aten::index_put_ "
+      "aten::_index_put_impl_",
+      name);
 }
 
 const KinetoLayout* layout_of(const KinetoEvent& event, std::size_t argument) {
@@ -305,11 +297,9 @@ std::vector<std::int64_t> integers_in(std::string_view text) {
   return numbers;
 }
 
-LeftOutFinder::LeftOutFinder(const et_schema::Profile& profile, const HostEvents& host,
-                             const DeviceEvents& device)
-    : profile_(profile), host_(host) {
+LeftOutFinder::LeftOutFinder(const HostEvents& host, const DeviceEvents& device) : host_(host) {
   for (const DeviceEvent& event : device.linked) {
-    kernels_.try_emplace(event.operator_, profile.events[event.source].name);
+    kernels_.try_emplace(event.operator_, host.sources[event.source].name);
   }
 }
 
@@ -317,7 +307,7 @@ LeftOutFinder::Children LeftOutFinder::operators_below(HostIndex call) const {
   Children operators;
   for (const HostIndex child : host_.children_of(call)) {
     if (host_.events[child].is_operator) {
-      operators.push_back(&event_of(child));
+      operators.push_back(&host_.source(child));
     }
   }
   return operators;
@@ -330,21 +320,21 @@ std::string_view LeftOutFinder::kernel_of(HostIndex call) const {
 
 std::optional<ToldIndices> LeftOutFinder::find_indices(HostIndex call) const {
   HostIndex inner = call;
-  while (inner + 1 < host_.events[inner].behind && is_indexing(event_of(inner + 1).name)) {
+  while (inner + 1 < host_.events[inner].behind && is_indexing(host_.source(inner + 1).name)) {
     ++inner;
   }
   const Children children = operators_below(inner);
   std::optional<ToldIndices> told = indices_by_children(children);
-  const bool puts = event_of(call).name.find("_put") != std::string_view::npos;
+  const bool puts = host_.source(call).name.find("_put") != std::string_view::npos;
   if (!told && puts) {
-    told = indices_by_strides(event_of(inner), children);
+    told = indices_by_strides(host_.source(inner), children);
   }
-  return told || !puts ? told : indices_by_values(event_of(call));
+  return told || !puts ? told : indices_by_values(host_.source(call));
 }
 
 LeftOut LeftOutFinder::find(HostIndex call) const {
   LeftOut left_out;
-  const KinetoEvent& event = event_of(call);
+  const KinetoEvent& event = host_.source(call);
   if (is_indexing(event.name)) {
     left_out.indices = find_indices(call);
     return left_out;
@@ -355,7 +345,7 @@ LeftOut LeftOutFinder::find(HostIndex call) const {
     return left_out;
   }
   for (const TextSign& sign : kTextSigns) {
-    if (sign.op != event.name || left_out.has_text) {
+    if (left_out.has_text || !et_schema::has_word(sign.ops, event.name)) {
       continue;
     }
     const auto shows = [&sign](const KinetoEvent* child) {
@@ -365,7 +355,9 @@ LeftOut LeftOutFinder::find(HostIndex call) const {
                                        : std::ranges::any_of(operators_below(call), shows);
     left_out.text = left_out.has_text ? sign.text : "";
   }
-  const auto* const usual = std::ranges::find(kUsualTexts, event.name, &UsualText::op);
+  const auto* const usual = std::ranges::find_if(kUsualTexts, [&event](const UsualText& text) {
+    return et_schema::has_word(text.ops, event.name);
+  });
   if (!left_out.has_text && usual != kUsualTexts.end()) {
     left_out.text = usual->text;
     left_out.has_text = left_out.is_assumed = true;

@@ -41,22 +41,17 @@ struct LeftOut {
 /// TensorAdvancedIndexing.cpp, IndexingUtils.h, PadNd.cpp.
 class LeftOutFinder {
  public:
-  LeftOutFinder(const et_schema::Profile& profile, const HostEvents& host,
-                const DeviceEvents& device);
+  LeftOutFinder(const HostEvents& host, const DeviceEvents& device);
 
   [[nodiscard]] LeftOut find(HostIndex call) const;
 
  private:
   using Children = std::vector<const et_schema::KinetoEvent*>;
 
-  [[nodiscard]] const et_schema::KinetoEvent& event_of(HostIndex index) const {
-    return profile_.events[host_.events[index].source];
-  }
   [[nodiscard]] Children operators_below(HostIndex call) const;
   [[nodiscard]] std::string_view kernel_of(HostIndex call) const;
   [[nodiscard]] std::optional<ToldIndices> find_indices(HostIndex call) const;
 
-  const et_schema::Profile& profile_;
   const HostEvents& host_;
   std::map<HostIndex, std::string_view> kernels_;  ///< the first one that a call launched
 };

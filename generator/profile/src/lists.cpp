@@ -1,5 +1,3 @@
-#include "lists.h"
-
 #include <algorithm>
 #include <map>
 #include <string>

@@ -1,21 +1,18 @@
-#include "nodes.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <string_view>
 
 #include "et_schema/model/schema_text.h"
+#include "et_schema/model/slot_extent.h"
 #include "et_schema/pytorch_et/trace_tree.h"
 #include "et_schema/support/arena.h"
+#include "walk.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Arena;
-using et_schema::KinetoEvent;
 using et_schema::Node;
-using et_schema::Profile;
 using et_schema::Tensor;
 using et_schema::Trace;
 using et_schema::Value;
@@ -45,25 +42,24 @@ std::vector<ReturnKind> returns_of_schema(std::string_view schema) {
 }
 
 /// The device of the profile's process: kernels name it as their process.
-et_schema::Device device_of(const Profile& profile, const DeviceEvents& device) {
+et_schema::Device device_of(const HostEvents& host, const DeviceEvents& device) {
   const std::int64_t index =
-      device.linked.empty() ? 0 : profile.events[device.linked.front().source].pid;
+      device.linked.empty() ? 0 : host.sources[device.linked.front().source].pid;
   const bool is_index = index >= 0 && index <= std::numeric_limits<std::int8_t>::max();
   return {et_schema::DeviceType::kCuda, static_cast<std::int8_t>(is_index ? index : 0)};
 }
 
 class NodeMaker {
  public:
-  NodeMaker(const Profile& profile, const HostEvents& host, const DeviceEvents& device,
-            std::vector<Call>& calls, Walked& walked, Trace& trace)
-      : profile_(profile),
-        host_(host),
+  NodeMaker(const HostEvents& host, const DeviceEvents& device, std::vector<Call>& calls,
+            Walked& walked, Trace& trace)
+      : host_(host),
         device_(device),
         calls_(calls),
         walked_(walked),
         trace_(trace),
         arena_(*trace.arena),
-        device_place_(device_of(profile, device)),
+        device_place_(device_of(host, device)),
         device_name_(arena_.copy(et_schema::to_string(device_place_))),
         id_of_(calls.size()) {}
 
@@ -81,16 +77,12 @@ class NodeMaker {
   }
 
  private:
-  [[nodiscard]] const KinetoEvent& event_of(HostIndex index) const {
-    return profile_.events[host_.events[index].source];
-  }
-
   /// Writes identities and devices into the tensors of all nodes.
   void fill_tensors() {
     for (HostIndex i = 0; i < calls_.size(); ++i) {
       add_outputs(calls_[i], walked_.of_call[i].results);
     }
-    find_devices(profile_, host_, device_, walked_.of_call, walked_.tensors);
+    find_devices(host_, device_, walked_.of_call, walked_.tensors);
     for (const Use& use : walked_.uses) {
       fill(*use.tensor, use.seen);
     }
@@ -109,13 +101,10 @@ class NodeMaker {
     std::vector<Value> values;
     const auto take = [&] {
       Tensor* tensor = arena_.make(Tensor{});
-      tensor->numel = 1;
       tensor->has_strides = true;
       tensor->sizes = walked_.tensors[results[next]].sizes;
       tensor->strides = walked_.tensors[results[next]].strides;
-      for (const std::int64_t size : tensor->sizes) {
-        tensor->numel *= size;
-      }
+      tensor->numel = et_schema::element_count(tensor->sizes);
       walked_.uses.push_back({tensor, results[next++]});
       return Value::of(tensor);
     };
@@ -131,7 +120,7 @@ class NodeMaker {
         values.emplace_back();
       }
     }
-    call.outputs = arena_.copy<Value>(values);
+    call.recorded.outputs = arena_.copy<Value>(values);
   }
 
   /// A device among the arguments is that of the results.
@@ -150,7 +139,7 @@ class NodeMaker {
   /// is the one that the node of that number belongs to.
   void find_forward_threads() {
     for (const Call& call : calls_) {
-      const std::int64_t sequence = event_of(call.event).sequence;
+      const std::int64_t sequence = host_.source(call.event).sequence;
       if (sequence >= 0 && !call.is_backward) {
         forward_thread_.insert_or_assign(sequence, call.thread);
       }
@@ -174,7 +163,7 @@ class NodeMaker {
 
   void add_node(HostIndex index) {
     const Call& call = calls_[index];
-    const KinetoEvent& event = event_of(index);
+    const et_schema::KinetoEvent& event = host_.source(index);
     const HostIndex parent = host_.events[index].parent;
     Node node;
     node.id = id_of_[index];
@@ -197,7 +186,7 @@ class NodeMaker {
     }
     if (!node.op_schema.empty() || call.is_kernel || call.communicates) {
       node.inputs = call.recorded.inputs;
-      node.outputs = call.outputs;
+      node.outputs = call.recorded.outputs;
     }
     trace_.nodes.push_back(node);
   }
@@ -239,13 +228,12 @@ class NodeMaker {
         storage.on_cpu ? et_schema::Device{et_schema::DeviceType::kCpu, -1} : device_place_;
   }
 
-  const Profile& profile_;
   const HostEvents& host_;
   const DeviceEvents& device_;
   std::vector<Call>& calls_;
   Walked& walked_;
   Trace& trace_;
-  Arena arena_;
+  et_schema::Arena arena_;
   et_schema::Device device_place_;
   std::string_view device_name_;
   std::vector<std::uint64_t> id_of_;                      ///< of the node, by host event
@@ -255,9 +243,9 @@ class NodeMaker {
 
 }  // namespace
 
-void add_nodes(const Profile& profile, const HostEvents& host, const DeviceEvents& device,
-               std::vector<Call>& calls, Walked& walked, Trace& trace) {
-  NodeMaker(profile, host, device, calls, walked, trace).make();
+void add_nodes(const HostEvents& host, const DeviceEvents& device, std::vector<Call>& calls,
+               Walked& walked, Trace& trace) {
+  NodeMaker(host, device, calls, walked, trace).make();
 }
 
 }  // namespace understudy::generator

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 #include "et_schema/model/schema_text.h"
 
 namespace understudy::generator {
 namespace {
 
-using et_schema::Value;
 using et_schema::ValueKind;
 
 constexpr std::uint64_t kNeverBorn = std::numeric_limits<std::uint64_t>::max();
@@ -19,7 +19,7 @@ double number(const Call& call, std::string_view name) {
   if (place < 0 || static_cast<std::size_t>(place) >= call.recorded.inputs.size()) {
     return 1;
   }
-  const Value& value = call.recorded.inputs[static_cast<std::size_t>(place)];
+  const et_schema::Value& value = call.recorded.inputs[static_cast<std::size_t>(place)];
   return value.is(ValueKind::kDouble) ? value.as_double()
          : value.is(ValueKind::kInt)  ? static_cast<double>(value.as_int())
                                       : 1;
@@ -38,26 +38,24 @@ void OptimizerStep::begin() {
   turns_.clear();
   last_ = kNotSeen;
   std::vector<Parameter> unseen;  // those that only a compiled graph reads
-  const auto add = [&](SeenIndex tensor, SeenIndex gradient) {
-    const auto known = std::ranges::find(left_, tensor, &Parameter::tensor);
+  const auto add = [&](const Parameter& parameter) {
+    const auto known = std::ranges::find(left_, parameter.tensor, &Parameter::tensor);
     if (known == left_.end()) {
-      left_.push_back({tensor, gradient});
+      left_.push_back(parameter);
     } else {
-      known->gradient = gradient;
+      known->gradient = parameter.gradient;
     }
   };
-  for (const auto& [tensor, gradient] : gradients_.parameters()) {
-    if (tensor != kNotSeen) {
-      add(tensor, gradient);
+  for (const Parameter& parameter : gradients_.parameters()) {
+    if (parameter.tensor != kNotSeen) {
+      add(parameter);
     }
   }
   // The backward pass goes through the parameters from the last to the first.
-  for (auto at = gradients_.parameters().rbegin(); at != gradients_.parameters().rend(); ++at) {
-    const SeenIndex tensor = at->first == kNotSeen ? first_unknown(tensors_[at->second]) : kNotSeen;
-    if (tensor != kNotSeen) {
-      add(tensor, at->second);
-    } else if (at->first == kNotSeen) {
-      unseen.push_back({kNotSeen, at->second});
+  for (Parameter parameter : gradients_.parameters() | std::views::reverse) {
+    if (parameter.tensor == kNotSeen) {
+      parameter.tensor = first_unknown(tensors_[parameter.gradient]);
+      parameter.tensor == kNotSeen ? unseen.push_back(parameter) : add(parameter);
     }
   }
   std::ranges::sort(left_, {}, &Parameter::tensor);
@@ -71,8 +69,7 @@ SeenIndex OptimizerStep::first_unknown(const SeenTensor& gradient) const {
     if (tensor.dtype == gradient.dtype && tensors_.storage_of(index).is_external &&
         tensor.is_visible && !tensor.in_backward && tensor.used != 0 &&
         std::ranges::find(left_, index, &Parameter::tensor) == left_.end() &&
-        std::ranges::find(gradients_.parameters(), index,
-                          &std::pair<SeenIndex, SeenIndex>::second) ==
+        std::ranges::find(gradients_.parameters(), index, &Parameter::gradient) ==
             gradients_.parameters().end()) {
       return index;
     }

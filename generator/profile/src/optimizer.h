@@ -46,10 +46,7 @@ class OptimizerStep {
              std::span<const SeenIndex> inputs, std::span<const SeenIndex> results);
 
  private:
-  struct Parameter {
-    SeenIndex tensor = kNotSeen;
-    SeenIndex gradient = kNotSeen;
-  };
+  using Parameter = Gradients::Parameter;
   /// A parameter whose turn it is.
   struct Turn {
     Parameter parameter;

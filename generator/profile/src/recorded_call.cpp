@@ -12,8 +12,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Arena;
-using et_schema::DType;
 using et_schema::KinetoArgument;
 using et_schema::KinetoLayout;
 using et_schema::Loss;
@@ -158,7 +156,8 @@ std::optional<Value> number_of(std::string_view base, std::string_view text) {
 }
 
 /// "[1, 2]" → its numbers.
-std::optional<Value> numbers_of(std::string_view base, std::string_view text, Arena& arena) {
+std::optional<Value> numbers_of(std::string_view base, std::string_view text,
+                                et_schema::Arena& arena) {
   text.remove_prefix(1);
   if (text.ends_with(']')) {
     text.remove_suffix(1);
@@ -192,14 +191,9 @@ bool is_damaged(const KinetoArgument& argument) {
 /// Reads the arguments of one call.
 class Arguments {
  public:
-  Arguments(Arena& arena, et_schema::Losses& losses, std::int64_t world_size, bool tells_strides,
-            et_schema::DeviceType device, const et_schema::KinetoEvent& event,
-            const LeftOut& left_out, RecordedCall& call)
-      : arena_(arena),
-        losses_(losses),
-        world_size_(world_size),
-        tells_strides_(tells_strides),
-        device_(device),
+  Arguments(CallReader& reader, const et_schema::KinetoEvent& event, const LeftOut& left_out,
+            RecordedCall& call)
+      : reader_(reader),
         event_(event),
         left_out_(left_out),
         has_text_(left_out.has_text),
@@ -219,27 +213,24 @@ class Arguments {
         return number_of(base, argument.value);
       case ToldAs::kNumbers:
         return base == "Tensor" ? Value::of_items(ValueKind::kList, {})
-                                : numbers_of(base, argument.value, arena_);
+                                : numbers_of(base, argument.value, reader_.arena);
       case ToldAs::kText:
         return Value::of_text(base == "Device" ? ValueKind::kDevice : ValueKind::kString,
-                              arena_.copy(trimmed(argument.value)));
+                              reader_.arena.copy(trimmed(argument.value)));
       case ToldAs::kNothing:
         break;
     }
     if (parameter == nullptr) {
       return Value();
     }
-    return is_number_untold(argument) && base != "Tensor"
-               ? assumed_number(base, parameter->default_value)
-               : untold(*parameter);
+    if (is_number_untold(argument) && base != "Tensor") {
+      reader_.losses.add(Loss::kAssumedArguments);
+      return number_of(base, parameter->default_value);
+    }
+    return untold(*parameter);
   }
 
  private:
-  std::optional<Value> assumed_number(std::string_view base, std::string_view default_value) {
-    losses_.add(Loss::kAssumedArguments);
-    return number_of(base, default_value);
-  }
-
   std::optional<Value> untold(const SchemaArgument& parameter) {
     const SchemaType type = et_schema::type_of(parameter.type);
     if (type.has_optional_items && left_out_.indices) {
@@ -249,31 +240,32 @@ class Arguments {
       return lists();
     }
     if (type.is_list && !type.is_optional) {
-      losses_.add(Loss::kAssumedArguments);
+      reader_.losses.add(Loss::kAssumedArguments);
       return Value::of_items(ValueKind::kList, {});
     }
     if (type.base != "str") {
       return Value();
     }
     if (std::exchange(has_text_, false)) {
-      losses_.add(Loss::kAssumedArguments, left_out_.is_assumed ? 1 : 0);
+      reader_.losses.add(Loss::kAssumedArguments, left_out_.is_assumed ? 1 : 0);
       return left_out_.text.empty()
                  ? Value()
-                 : Value::of_text(ValueKind::kString, arena_.copy(left_out_.text));
+                 : Value::of_text(ValueKind::kString, reader_.arena.copy(left_out_.text));
     }
     const std::string_view text = trimmed(parameter.default_value);
     if (text.empty() && !type.is_optional) {
       return {};
     }
-    losses_.add(Loss::kAssumedArguments);
-    return text.empty() || text == "None" ? Value()
-                                          : Value::of_text(ValueKind::kString, arena_.copy(text));
+    reader_.losses.add(Loss::kAssumedArguments);
+    return text.empty() || text == "None"
+               ? Value()
+               : Value::of_text(ValueKind::kString, reader_.arena.copy(text));
   }
 
   Value indices(const ToldIndices& told) {
-    losses_.add(Loss::kAssumedArguments, told.is_assumed ? 1 : 0);
+    reader_.losses.add(Loss::kAssumedArguments, told.is_assumed ? 1 : 0);
     const std::span<Value> items =
-        arena_.array<Value>(*std::ranges::max_element(told.positions) + 1);
+        reader_.arena.array<Value>(*std::ranges::max_element(told.positions) + 1);
     const KinetoArgument index{told.type, {}, {}};
     for (std::size_t i = 0; i < told.positions.size(); ++i) {
       items[told.positions[i]] = Value::of(tensor(index, told.layouts[i]));
@@ -283,24 +275,25 @@ class Arguments {
 
   /// What is gathered from, or scattered to, all ranks.
   Value lists() {
-    losses_.add(Loss::kAssumedArguments);
+    reader_.losses.add(Loss::kAssumedArguments);
     const auto other = std::ranges::find_if(event_.arguments, [](const KinetoArgument& argument) {
       return argument.type == "TensorList" && !argument.layouts.empty();
     });
     if (other == event_.arguments.end()) {
       return Value::of_items(ValueKind::kList, {});
     }
-    const std::span<Value> items = arena_.array<Value>(static_cast<std::size_t>(world_size_));
+    const std::span<Value> items =
+        reader_.arena.array<Value>(static_cast<std::size_t>(reader_.world_size));
     for (Value& item : items) {
       item = Value::of(tensor(*other, other->layouts.front()));
     }
-    const std::span<Value> list = arena_.array<Value>(1);
+    const std::span<Value> list = reader_.arena.array<Value>(1);
     list.front() = Value::of_items(ValueKind::kList, items);
     return Value::of_items(ValueKind::kList, list);
   }
 
   Value tensors(const KinetoArgument& argument) {
-    const std::span<Value> items = arena_.array<Value>(argument.layouts.size());
+    const std::span<Value> items = reader_.arena.array<Value>(argument.layouts.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
       items[i] = Value::of(tensor(argument, argument.layouts[i]));
     }
@@ -308,11 +301,11 @@ class Arguments {
   }
 
   Tensor* tensor(const KinetoArgument& argument, const KinetoLayout& layout) {
-    Tensor* tensor = arena_.make(Tensor{});
+    Tensor* tensor = reader_.arena.make(Tensor{});
     tensor->dtype = et_schema::dtype_from_cpp_name(argument.type).value_or(kAssumedListType);
     tensor->item_bytes = et_schema::item_size(tensor->dtype);
-    tensor->device.type = device_;
-    tensor->sizes = arena_.copy(layout.sizes);
+    tensor->device.type = reader_.device;
+    tensor->sizes = reader_.arena.copy(layout.sizes);
     tensor->numel = 1;
     for (const std::int64_t size : layout.sizes) {
       const bool is_too_large =
@@ -320,20 +313,16 @@ class Arguments {
       tensor->numel = is_too_large ? 0 : tensor->numel;
     }
     const bool is_told = layout.strides.size() == layout.sizes.size();
-    tensor->has_strides = is_told || (tells_strides_ && layout.strides.empty());
+    tensor->has_strides = is_told || (reader_.tells_strides && layout.strides.empty());
     if (is_told) {
-      tensor->strides = arena_.copy(layout.strides);
+      tensor->strides = reader_.arena.copy(layout.strides);
     }
-    losses_.add(Loss::kAssumedLayouts, tensor->has_strides ? 0 : 1);
+    reader_.losses.add(Loss::kAssumedLayouts, tensor->has_strides ? 0 : 1);
     call_.tensors.push_back(tensor);
     return tensor;
   }
 
-  Arena& arena_;
-  et_schema::Losses& losses_;
-  std::int64_t world_size_;
-  bool tells_strides_;
-  et_schema::DeviceType device_;
+  CallReader& reader_;
   const et_schema::KinetoEvent& event_;
   const LeftOut& left_out_;
   bool has_text_;
@@ -367,8 +356,8 @@ RecordedCall CallReader::read(const et_schema::KinetoEvent& event, const LeftOut
       call.arguments = std::move(parameters);
     }
   }
-  Arguments arguments(arena_, losses_, world_size_, tells_strides_, device_, event, left_out, call);
-  call.inputs = arena_.array<Value>(event.arguments.size());
+  Arguments arguments(*this, event, left_out, call);
+  call.inputs = arena.array<Value>(event.arguments.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const SchemaArgument* parameter = call.schema.empty() ? nullptr : &call.arguments[i];
     const std::optional<Value> value = arguments.read(event.arguments[i], parameter);

@@ -17,12 +17,17 @@ namespace understudy::generator {
 /// The element type of tensors in lists, of which profiles tell no type, until they are found.
 inline constexpr et_schema::DType kAssumedListType = et_schema::DType::kFloat32;
 
+/// What tells of more ranks is damaged; each takes a tensor.
+inline constexpr std::int64_t kMostRanks = 65536;
+
 /// An operator's call as a trace would tell it, as far as a profile does. Its tensors have layouts
 /// and dtypes; identity and devices are filled in later.
 struct RecordedCall {
   std::string_view schema;  ///< empty: no public operator takes these arguments
   std::span<et_schema::Value> inputs;
-  std::vector<et_schema::Tensor*> tensors;  ///< of the inputs, as for_each_tensor() counts them
+  std::span<const et_schema::Value> outputs;  ///< but a communication's: once identities are known
+  /// Of the inputs, as for_each_tensor() counts them; of a communication also other outputs.
+  std::vector<et_schema::Tensor*> tensors;
   std::vector<et_schema::SchemaArgument> arguments;  ///< of the schema
 };
 
@@ -30,27 +35,24 @@ struct RecordedCall {
 /// reads them. What the event leaves out, and other events do not tell, has the schema's default
 /// (Loss::kAssumedArguments); lists of lists, which c10d's operators take, are one of `world_size`
 /// tensors like those of the other list. A call without a schema keeps its tensors.
-class CallReader {
- public:
-  /// `tells_strides`: the profile does, so that a tensor without any is sparse. `device`: where
-  /// tensors are taken to lie until devices are found (devices.h); operators' results differ by it.
-  CallReader(et_schema::Arena arena, et_schema::Losses& losses, std::int64_t world_size,
-             bool tells_strides, et_schema::DeviceType device)
-      : arena_(arena),
-        losses_(losses),
-        world_size_(world_size),
-        tells_strides_(tells_strides),
-        device_(device) {}
+struct CallReader {
+  et_schema::Arena arena;
+  et_schema::Losses& losses;
+  std::int64_t world_size = 1;
+  bool tells_strides = false;  ///< the profile does, so that a tensor without any is sparse
+  /// Where tensors are taken to lie until devices are found (devices.h); operators' results differ
+  /// by it.
+  et_schema::DeviceType device = et_schema::DeviceType::kCpu;
 
   [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event, const LeftOut& left_out);
-
- private:
-  et_schema::Arena arena_;
-  et_schema::Losses& losses_;
-  std::int64_t world_size_;
-  bool tells_strides_;
-  et_schema::DeviceType device_;
 };
+
+/// Makes the call of a record_param_comms of what its event says: name, elements, splits, group.
+/// `rank` is the root or the peer, where there is one; `own_rank` is that of the process in the
+/// world. Tensors are flat; where the kind has one for each rank, they are of one size.
+[[nodiscard]] RecordedCall recorded_communication(const et_schema::KinetoComm& comm,
+                                                  std::int64_t rank, std::int64_t own_rank,
+                                                  et_schema::Arena arena);
 
 /// Whether a tensor of a call has no strides, and not because the profile tells none.
 [[nodiscard]] inline bool is_sparse(const et_schema::Tensor& tensor) {

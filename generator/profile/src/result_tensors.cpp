@@ -124,8 +124,8 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
         !contains(taken, index) &&
         (is_view ? made.storage == result.storage && made.offset == result.offset &&
                        std::ranges::equal(made.strides, result.strides)
-                 : !is_one_of(frame.inputs, made.storage) && !is_one_of(taken, made.storage) &&
-                       storage.freed_ns >= end_ns);
+                 : !tensors_.any_in(made.storage, frame.inputs) &&
+                       !tensors_.any_in(made.storage, taken) && storage.freed_ns >= end_ns);
     const int likeness = (std::ranges::equal(made.strides, result.strides) ? 2 : 0) +
                          (made.place == result.place ? 1 : 0);
     // The newest are the last results.
@@ -149,14 +149,9 @@ SeenIndex ResultTensors::find_workspace(const Frame& frame, et_schema::DType dty
     const SeenTensor& made = tensors_[index];
     return made.dtype == dtype && made.sizes.size() == 1 && !contains(taken, index) &&
            tensors_.storage(made.storage).freed_ns >= end_ns &&
-           !is_one_of(frame.inputs, made.storage) && !is_one_of(taken, made.storage);
+           !tensors_.any_in(made.storage, frame.inputs) && !tensors_.any_in(made.storage, taken);
   });
   return found == frame.made.rend() ? kNotSeen : *found;
-}
-
-bool ResultTensors::is_one_of(std::span<const SeenIndex> list, StorageIndex storage) const {
-  return std::ranges::any_of(list,
-                             [&](SeenIndex index) { return tensors_[index].storage == storage; });
 }
 
 }  // namespace understudy::generator

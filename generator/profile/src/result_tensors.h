@@ -30,7 +30,6 @@ class ResultTensors {
                                     bool is_view, std::span<const SeenIndex> taken);
   [[nodiscard]] SeenIndex find_workspace(const Frame& frame, et_schema::DType dtype,
                                          std::int64_t end_ns, std::span<const SeenIndex> taken);
-  [[nodiscard]] bool is_one_of(std::span<const SeenIndex> list, StorageIndex storage) const;
   void claim(const Call& call, std::size_t number, SeenStorage& storage);
 
   const HostEvents& host_;

@@ -1,7 +1,8 @@
 #include "tensors.h"
 
 #include <algorithm>
-#include <unordered_map>
+
+#include "generator/link/observed_memory.h"
 
 namespace understudy::generator {
 
@@ -33,21 +34,10 @@ std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
 }
 
 Allocations::Allocations(const et_schema::Profile& profile, const HostEvents& host) {
-  std::vector<const et_schema::KinetoMemory*> events;
-  for (const et_schema::KinetoMemory& event : profile.memory) {
-    events.push_back(&event);
-  }
-  std::ranges::stable_sort(events, {}, &et_schema::KinetoMemory::ts_ns);
-  std::unordered_map<std::uint64_t, std::size_t> open;
-  for (const et_schema::KinetoMemory* event : events) {
-    const std::int64_t time_ns = host.relative(event->ts_ns);
-    if (event->bytes > 0) {
-      open[event->address] = all_.size();
-      all_.push_back({time_ns, kLatestNs, event->bytes, event->on_cpu, false});
-    } else if (const auto found = open.find(event->address); found != open.end()) {
-      all_[found->second].freed_ns = time_ns;
-      open.erase(found);
-    }
+  for (const ObservedBlock& block : observed_blocks(profile)) {
+    all_.push_back({host.relative(block.allocated_ns),
+                    block.freed_ns ? host.relative(*block.freed_ns) : kLatestNs, block.bytes,
+                    block.on_cpu, false});
   }
 }
 
@@ -75,6 +65,11 @@ std::optional<Allocations::Found> Allocations::claim(std::int64_t begin_ns, std:
   }
   best->is_claimed = true;
   return Found{best->freed_ns, best->on_cpu};
+}
+
+bool Tensors::any_in(StorageIndex storage, std::span<const SeenIndex> list) const {
+  return std::ranges::any_of(list,
+                             [&](SeenIndex index) { return seen_[index].storage == storage; });
 }
 
 StorageIndex Tensors::add_storage(const SeenStorage& storage) {

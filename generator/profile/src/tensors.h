@@ -94,6 +94,8 @@ class Tensors {
   [[nodiscard]] const SeenStorage& storage_of(SeenIndex index) const {
     return storages_[seen_[index].storage];
   }
+  /// Whether one of the listed tensors lies in the storage.
+  [[nodiscard]] bool any_in(StorageIndex storage, std::span<const SeenIndex> list) const;
   [[nodiscard]] std::size_t size() const { return seen_.size(); }
   [[nodiscard]] std::size_t storages() const { return storages_.size(); }
 

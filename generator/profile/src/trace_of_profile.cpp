@@ -13,15 +13,12 @@
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
 #include "generator/link/profiled_steps.h"
-#include "lists.h"
-#include "nodes.h"
 #include "walk.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::Arena;
-using et_schema::KinetoEvent;
 using et_schema::Profile;
 using et_schema::Trace;
 
@@ -71,14 +68,13 @@ std::uint64_t operators_in(const HostEvents& host) {
   return static_cast<std::uint64_t>(std::ranges::count_if(host.events, &HostEvent::is_operator));
 }
 
-HostEvents events_of_step(const Profile& profile, HostEvents host, std::string_view step) {
-  const std::vector<StepSpan> steps = marked_steps(profile, host);
+HostEvents events_of_step(HostEvents host, std::string_view step) {
+  const std::vector<StepSpan> steps = marked_steps(host);
   if (step == "all" || steps.size() < 2) {
     return host;
   }
   const auto chosen = std::ranges::find_if(steps, [&](const StepSpan& span) {
-    return step.empty() ||
-           profile.events[host.events[span.mark].source].name.ends_with(fmt::format("#{}", step));
+    return step.empty() || host.source(span.mark).name.ends_with(fmt::format("#{}", step));
   });
   std::vector<bool> kept(host.events.size());
   for (const StepSpan& span : steps) {
@@ -113,7 +109,7 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
   }
   refuse_several_processes(profile, all);
   number_events(profile, all);
-  const HostEvents host = events_of_step(profile, all, step);
+  const HostEvents host = events_of_step(all, step);
   const DeviceEvents device = link_device_events(profile, host);
   Trace trace;
   trace.file = profile.file;
@@ -132,7 +128,7 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
   std::vector<Call> calls =
       read_calls(profile, host, device, Arena(*trace.arena), ask, trace.losses);
   Walked walked = walk_calls(profile, host, calls, Arena(*trace.arena), ask, trace.losses);
-  add_nodes(profile, host, device, calls, walked, trace);
+  add_nodes(host, device, calls, walked, trace);
   return trace;
 }
 

@@ -9,14 +9,11 @@
 #include "identity.h"
 #include "input_tensors.h"
 #include "result_tensors.h"
-#include "timeline.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::Arena;
-using et_schema::KinetoEvent;
-using et_schema::Loss;
 using et_schema::Profile;
 using et_schema::Tensor;
 
@@ -24,39 +21,34 @@ class Walk {
  public:
   Walk(const Profile& profile, const HostEvents& host, std::span<Call> calls, Arena arena,
        et_schema::Losses& losses)
-      : profile_(profile),
-        host_(host),
+      : host_(host),
         calls_(calls),
         losses_(losses),
         buckets_(walked_.tensors),
         results_(profile, host, walked_.tensors, arena),
-        autograd_(profile, host, calls),
+        autograd_(host, calls),
         gradients_(walked_.tensors),
-        inputs_(profile, host, calls, autograd_, gradients_, walked_.tensors, arena, losses),
+        inputs_(host, calls, autograd_, gradients_, walked_.tensors, arena, losses),
         frames_(host.threads.size()) {
     walked_.of_call.resize(calls.size());
     walked_.order.reserve(calls.size());
   }
 
   Walked walk() {
-    for (const Moment& moment : moments(host_)) {
+    for (const Boundary& boundary : host_.boundaries()) {
       ++moment_;
-      moment.is_begin ? begin(moment.event) : end(moment.event);
+      boundary.is_end ? end(boundary.event) : begin(boundary.event);
     }
     buckets_.lay();
     for (std::size_t i = 0; i < walked_.tensors.storages(); ++i) {
       if (walked_.tensors.storage(static_cast<StorageIndex>(i)).is_external) {
-        losses_.add(Loss::kExternalTensors);
+        losses_.add(et_schema::Loss::kExternalTensors);
       }
     }
     return std::move(walked_);
   }
 
  private:
-  [[nodiscard]] const KinetoEvent& event_of(HostIndex index) const {
-    return profile_.events[host_.events[index].source];
-  }
-
   void begin(HostIndex index) {
     walked_.order.push_back(index);
     Call& call = calls_[index];
@@ -70,19 +62,19 @@ class Walk {
       frame.is_optimizer = open.back().is_optimizer;
     }
     frame.is_backward = frame.is_backward || call.is_backward;
-    if (event_of(index).name.starts_with("Optimizer.step#")) {
+    if (host_.source(index).name.starts_with("Optimizer.step#")) {
       frame.is_optimizer = true;
       inputs_.begin_step();
     }
-    frame.keeps_gradient = event_of(index).name == kKeepsGradient;
-    if (event_of(index).name.starts_with(kEvaluation)) {
+    frame.keeps_gradient = host_.source(index).name == kKeepsGradient;
+    if (host_.source(index).name.starts_with(kEvaluationLabel)) {
       frame.node = node_of(call);
     }
     frame.inputs = inputs_.find(call, open, moment_);
     for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
       walked_.uses.push_back({call.recorded.tensors[i], frame.inputs[i]});
       walked_.tensors[frame.inputs[i]].used = moment_;
-      if (call.communicates || event_of(index).name.starts_with("c10d::")) {
+      if (call.communicates || host_.source(index).name.starts_with("c10d::")) {
         buckets_.communicate(frame.inputs[i]);
       } else if (call.role_of[i].is_written && call.role_of[i].name == "out") {
         buckets_.fill(frame.inputs[i]);
@@ -94,7 +86,7 @@ class Walk {
     }
     if (frame.keeps_gradient && frame.inputs.size() == 1 &&
         (gradients_.parameters().empty() ||
-         gradients_.parameters().back().second != frame.inputs[0])) {
+         gradients_.parameters().back().gradient != frame.inputs[0])) {
       gradients_.keep_of_unknown(frame.inputs[0]);
     }
     note_inputs(call, frame, open);
@@ -103,7 +95,7 @@ class Walk {
 
   BackwardNode node_of(const Call& label) {
     BackwardNode node;
-    node.forward = autograd_.forward_of(event_of(label.event).sequence);
+    node.forward = autograd_.forward_of(host_.source(label.event).sequence);
     if (node.forward != kNoEvent) {
       const CallTensors& had = walked_.of_call[node.forward];
       const std::vector<TensorRole>& roles = calls_[node.forward].role_of;
@@ -112,7 +104,7 @@ class Walk {
       }
       node.results = had.results;
     }
-    if (const auto saved = saved_.find(event_of(label.event).sequence); saved != saved_.end()) {
+    if (const auto saved = saved_.find(host_.source(label.event).sequence); saved != saved_.end()) {
       node.saved = &saved->second;
     }
     HostIndex i = label.event + 1;
@@ -153,7 +145,7 @@ class Walk {
 
   /// Each addition to a gradient in the call's node is of an argument that is read again later.
   void promise(const Call& call, std::span<const SeenIndex> inputs) {
-    if (autograd_.forward_of(event_of(call.event).sequence) != call.event) {
+    if (autograd_.forward_of(host_.source(call.event).sequence) != call.event) {
       return;
     }
     const std::span<const HostIndex> added = autograd_.additions(call.event);
@@ -176,7 +168,7 @@ class Walk {
   bool is_addition(const Call& call) {
     const HostIndex parent = host_.events[call.event].parent;
     return parent != kNoEvent &&
-           Autograd::is_addition(event_of(call.event).name, event_of(parent).name);
+           Autograd::is_addition(host_.source(call.event).name, host_.source(parent).name);
   }
 
   void end(HostIndex index) {
@@ -195,7 +187,7 @@ class Walk {
       walked_.tensors[result].in_backward =
           walked_.tensors[result].in_backward || frame.is_backward;
     }
-    const std::int64_t sequence = event_of(index).sequence;
+    const std::int64_t sequence = host_.source(index).sequence;
     if (sequence >= 0 && !frame.is_backward) {
       save(call, frame, results, saved_[sequence]);
     }
@@ -217,7 +209,7 @@ class Walk {
       SeenTensor& input = tensors[frame.inputs[i]];
       input.is_differentiated = input.is_differentiated || is_differentiated;
       if (call.role_of[i].is_written) {
-        input.written_by = event_of(call.event).name;
+        input.written_by = host_.source(call.event).name;
       }
     }
     const auto node = std::find_if(open.rbegin(), open.rend(),
@@ -234,22 +226,18 @@ class Walk {
       sums.insert(sums.end(), results.begin(), results.end());
     }
     if (frame.node) {
-      gradients_.give({frame.node->receivers, frame.made, frame.node->read, frame.node->incoming,
-                       frame.node->added, frame.node->sums, host_.events[call.event].end_ns,
-                       moment_});
+      gradients_.give(*frame.node, frame.made, host_.events[call.event].end_ns, moment_);
     }
   }
 
   /// What a child was first to be seen with, and what is a view of it, is the result itself: the
   /// operator keeps none of it.
   void save(const Call& call, const Frame& frame, std::span<const SeenIndex> results,
-            std::vector<Saved>& saved) const {
+            std::vector<ForwardTensor>& saved) const {
     saved.clear();
     for (const SeenIndex made : frame.made) {
-      const bool is_given = std::ranges::any_of(frame.inputs, [&](SeenIndex input) {
-        return walked_.tensors[input].storage == walked_.tensors[made].storage;
-      });
-      if (is_given || !walked_.tensors.storage_of(made).is_external) {
+      if (walked_.tensors.any_in(walked_.tensors[made].storage, frame.inputs) ||
+          !walked_.tensors.storage_of(made).is_external) {
         saved.push_back({made, {}});
       }
     }
@@ -261,7 +249,6 @@ class Walk {
     }
   }
 
-  const Profile& profile_;
   const HostEvents& host_;
   std::span<Call> calls_;
   et_schema::Losses& losses_;
@@ -271,8 +258,8 @@ class Walk {
   Autograd autograd_;
   Gradients gradients_;
   InputTensors inputs_;
-  std::vector<std::vector<Frame>> frames_;            ///< by thread
-  std::map<std::int64_t, std::vector<Saved>> saved_;  ///< by sequence number
+  std::vector<std::vector<Frame>> frames_;                    ///< by thread
+  std::map<std::int64_t, std::vector<ForwardTensor>> saved_;  ///< by sequence number
   std::uint64_t moment_ = 0;
 };
 

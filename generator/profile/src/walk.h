@@ -34,4 +34,9 @@ struct Walked {
                                 std::span<Call> calls, et_schema::Arena arena,
                                 const AskResults& ask, et_schema::Losses& losses);
 
+/// Writes the identities and devices of all tensors into the calls, and adds a node for each host
+/// event to the trace, with its roots.
+void add_nodes(const HostEvents& host, const DeviceEvents& device, std::vector<Call>& calls,
+               Walked& walked, et_schema::Trace& trace);
+
 }  // namespace understudy::generator

@@ -2,11 +2,18 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "et_schema/model/trace.h"
 #include "generator/flow/flow.h"
 
 namespace understudy::generator {
+
+/// The mark that torch.profiler puts around a step: "ProfilerStep#4".
+inline constexpr std::string_view kStepMark = "ProfilerStep#";
+[[nodiscard]] inline bool is_step_mark(std::string_view name) {
+  return name.starts_with(kStepMark);
+}
 
 /// The part of a trace that a benchmark is made of.
 struct Step {

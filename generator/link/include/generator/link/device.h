@@ -12,14 +12,10 @@ namespace understudy::generator {
 /// A kernel, copy or set of memory, and the operator that launched it.
 struct DeviceEvent {
   std::uint32_t source = 0;        ///< position in Profile::events
-  HostIndex operator_ = kNoEvent;  ///< never an annotation
-  std::uint32_t launch = 0;        ///< position of the call in Profile::events, or the operator's
-};
-
-/// A device event whose operator is not known.
-struct UnlinkedEvent {
-  std::uint32_t source = 0;  ///< position in Profile::events
-  std::uint32_t launch = 0;  ///< of the call that launched it; the event itself where there is none
+  HostIndex operator_ = kNoEvent;  ///< never an annotation; kNoEvent: it is not known
+  /// Position in Profile::events of the call that launched it, or the operator's; its own where
+  /// neither is known.
+  std::uint32_t launch = 0;
 };
 
 /// Whether the call launches a whole graph (CUDA's or HIP's), whose kernels belong to no single
@@ -30,7 +26,7 @@ struct DeviceEvents {
   std::vector<DeviceEvent> linked;  ///< in the file's order
   /// The operator that launched it, for each launch of a kernel without a device event.
   std::vector<HostIndex> unanswered;
-  std::vector<UnlinkedEvent> unlinked;
+  std::vector<DeviceEvent> unlinked;  ///< those whose operator is not known
   std::uint64_t total = 0;
   std::uint64_t by_external_id = 0;  ///< those of `linked` without a call in the profile
   std::vector<et_schema::LostDeviceEvents> lost;  ///< in order of names

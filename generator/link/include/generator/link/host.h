@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "et_schema/kineto/kineto.h"
@@ -47,23 +48,42 @@ struct EventRange {
   HostIndex end = 0;
 };
 
+/// The start or end of an event.
+struct Boundary {
+  std::int64_t time_ns = 0;
+  HostIndex event = kNoEvent;
+  bool is_end = false;
+};
+
 /// The host events of a profile, thread after thread. Those of a thread are in the order of their
 /// start, each before the events that it encloses.
 struct HostEvents {
+  std::span<const et_schema::KinetoEvent> sources;  ///< Profile::events, which must outlive this
   std::vector<HostEvent> events;
   std::vector<HostThread> threads;
   std::int64_t first_ns = 0;  ///< the start of the first one, in the profile's time
   /// Events that end before they begin, and those that begin in another one and end behind it.
   std::uint64_t damaged_times = 0;
 
+  /// The event as the profile has it.
+  [[nodiscard]] const et_schema::KinetoEvent& source(HostIndex event) const {
+    return sources[events[event].source];
+  }
+
   /// Converts a time of the profile to one of these events: 0 to kLatestNs.
   [[nodiscard]] std::int64_t relative(std::int64_t ts_ns) const;
 
+  [[nodiscard]] std::span<const HostEvent> of(const HostThread& thread) const {
+    return std::span(events).subspan(thread.begin, thread.end - thread.begin);
+  }
   /// The last event of the thread with start_ns <= time_ns; kNoEvent if there is none.
   [[nodiscard]] HostIndex last_started(const HostThread& thread, std::int64_t time_ns) const;
   /// The thread's events with begin_ns <= start_ns < end_ns.
   [[nodiscard]] EventRange started_in(const HostThread& thread, std::int64_t begin_ns,
                                       std::int64_t end_ns) const;
+  /// The starts and ends of all events in the order of time, those of a thread nested: an event
+  /// that begins inside of another one and ends behind it begins when the other one ends.
+  [[nodiscard]] std::vector<Boundary> boundaries() const;
   /// What is right below the event, in order.
   [[nodiscard]] std::vector<HostIndex> children_of(HostIndex event) const;
   /// Those that are `kept`, nested anew; all threads stay.

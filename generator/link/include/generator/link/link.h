@@ -71,6 +71,12 @@ struct LinkOptions {
 [[nodiscard]] Link link(const et_schema::Trace& trace, const et_schema::Profile& profile,
                         const LinkOptions& options = {});
 
+/// The link of a trace that holds its own times (Trace::own_times); nothing if it holds none. If it
+/// has no start times, the nodes follow each other without gaps. Throws Error (usage): no
+/// such step.
+[[nodiscard]] std::optional<Link> link_own_times(const et_schema::Trace& trace,
+                                                 const std::optional<std::string>& step = {});
+
 /// Compares the compiled regions and graphs of the trace's step with those of a profile, by name.
 /// Returns how many only one of them has (Loss::kOtherRegions). Throws Error (bad input) if one has
 /// some and the other has none: one ran compiled, the other eagerly.

@@ -14,9 +14,6 @@ using NameId = std::uint32_t;
 /// out, since steps are compared with each other.
 [[nodiscard]] std::string as_profiled(std::string_view name);
 
-/// True of "ProfilerStep#4".
-[[nodiscard]] bool is_step_mark(std::string_view name);
-
 /// Gives numbers to names; names that Kineto would write alike have one number.
 class NameTable {
  public:

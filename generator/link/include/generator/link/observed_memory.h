@@ -18,6 +18,9 @@ struct ObservedBlock {
   bool on_cpu = true;
 };
 
+/// All of a profile's, by time of allocation.
+[[nodiscard]] std::vector<ObservedBlock> observed_blocks(const et_schema::Profile& profile);
+
 /// When a node ran, on the profile's clock.
 struct ObservedSpan {
   std::int64_t begin_ns = 0;

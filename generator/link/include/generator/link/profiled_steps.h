@@ -3,7 +3,6 @@
 #include <span>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
 #include "generator/link/host.h"
 
 namespace understudy::generator {
@@ -19,8 +18,7 @@ struct StepSpan {
 
 /// The steps that ProfilerStep annotations mark: from the start of each mark to that of the next
 /// one. With one mark or none, the whole profile.
-[[nodiscard]] std::vector<StepSpan> marked_steps(const et_schema::Profile& profile,
-                                                 const HostEvents& host);
+[[nodiscard]] std::vector<StepSpan> marked_steps(const HostEvents& host);
 
 /// The steps of a profile without marks that shows the sequence `once` several times on a thread.
 /// Each step begins where the first rare name of the sequence says. The whole profile if it shows

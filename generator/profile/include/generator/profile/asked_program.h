@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "et_schema/model/program.h"
-#include "generator/profile/results.h"
+#include "generator/profile/trace_of_profile.h"
 
 namespace understudy::generator {
 

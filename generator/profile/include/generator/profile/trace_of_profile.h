@@ -1,12 +1,29 @@
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string_view>
+#include <vector>
 
+#include "et_schema/call_results/call_results.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/trace.h"
-#include "generator/profile/results.h"
 
 namespace understudy::generator {
+
+using et_schema::CallResults;
+using et_schema::ResultTensor;
+
+/// A call of an operator whose results are asked for. Tensors among the inputs tell sizes, strides,
+/// dtype and device; their ids and offsets mean nothing.
+struct AskedCall {
+  std::string_view schema;  ///< whole: "aten::add.Tensor(Tensor self, …) -> Tensor"
+  /// One for each argument of the schema, kNone for an absent one.
+  std::span<const et_schema::Value> inputs;
+};
+
+/// Answers calls, each at its place.
+using AskResults = std::function<std::vector<CallResults>(std::span<const AskedCall>)>;
 
 /// Makes an execution trace of a profile that was read with KinetoDetail::kArguments: a node for
 /// each operator and annotation, joined to its event by rf_id. Where events have no ids of their
