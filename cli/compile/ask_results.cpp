@@ -17,7 +17,7 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/read_file.h"
 #include "fleet/process/run_program.h"
-#include "generator/profile/asked_program.h"
+#include "generator/profile/trace_of_profile.h"
 
 namespace understudy::cli {
 namespace {

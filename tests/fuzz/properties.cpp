@@ -17,7 +17,6 @@
 #include "et_schema/pytorch_et/trace_reader.h"
 #include "et_schema/support/error.h"
 #include "generator/link/link.h"
-#include "generator/profile/asked_program.h"
 #include "generator/profile/trace_of_profile.h"
 
 namespace understudy::fuzz {

@@ -1,14 +1,10 @@
 #include "generator/chakra/chakra_job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
 
-#include "chakra_comms.h"
-#include "chakra_nodes.h"
 #include "chakra_values.h"
 #include "et_schema/support/assert.h"
 #include "generator/flow/model_names.h"
@@ -89,22 +85,6 @@ std::map<ChakraLoss, std::uint64_t> chakra_losses(const Program& program) {
     add(ChakraLoss::kWaits, program.profile->device_waits.size());
   }
   return counts;
-}
-
-ChakraJob chakra_of(const et_schema::Bench& bench, const std::string& prefix) {
-  ChakraJob job;
-  job.comm_groups = comm_groups_json(bench);
-  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
-    job.files.push_back(chakra_of_rank(bench, rank));
-    job.files.back().file = fmt::format("{}.{}.et", prefix, job.files.back().rank);
-    for (const auto& [loss, count] : chakra_losses(bench.programs[rank])) {
-      job.left_out[loss] += count;
-    }
-  }
-  if (bench.groups.size() > 1) {
-    job.left_out[ChakraLoss::kGroupNames] += bench.groups.size() - 1;
-  }
-  return job;
 }
 
 }  // namespace understudy::generator

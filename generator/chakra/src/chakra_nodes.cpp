@@ -1,4 +1,4 @@
-#include "chakra_nodes.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -15,6 +15,7 @@
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/version.h"
+#include "generator/chakra/chakra_job.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
@@ -328,8 +329,7 @@ class RankWriter {
   std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream
 };
 
-}  // namespace
-
+/// One rank's trace, without its file name.
 ChakraFile chakra_of_rank(const Bench& bench, std::size_t rank) {
   constexpr std::size_t kBytesOfInstruction = 1024;
   ChakraFile file;
@@ -338,6 +338,24 @@ ChakraFile chakra_of_rank(const Bench& bench, std::size_t rank) {
       (bench.programs[rank].instructions.size() + 1) * kBytesOfInstruction);
   RankWriter(bench, rank, file).write();
   return file;
+}
+
+}  // namespace
+
+ChakraJob chakra_of(const et_schema::Bench& bench, const std::string& prefix) {
+  ChakraJob job;
+  job.comm_groups = comm_groups_json(bench);
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    job.files.push_back(chakra_of_rank(bench, rank));
+    job.files.back().file = fmt::format("{}.{}.et", prefix, job.files.back().rank);
+    for (const auto& [loss, count] : chakra_losses(bench.programs[rank])) {
+      job.left_out[loss] += count;
+    }
+  }
+  if (bench.groups.size() > 1) {
+    job.left_out[ChakraLoss::kGroupNames] += bench.groups.size() - 1;
+  }
+  return job;
 }
 
 }  // namespace understudy::generator

@@ -90,8 +90,8 @@ class Linker {
       }
     }
     std::ranges::sort(cost.times_ns);
-    const auto twice = std::unique(cost.times_ns.begin(), cost.times_ns.end());
-    cost.times_ns.erase(twice, cost.times_ns.end());
+    cost.times_ns.erase(std::unique(cost.times_ns.begin(), cost.times_ns.end()),
+                        cost.times_ns.end());
     return cost;
   }
 
@@ -207,19 +207,14 @@ class Linker {
         }
       }
       if (!samples.host.empty()) {
-        result_.nodes[nodes_.nodes[i]] = {0,
-                                          median(samples.host),
-                                          median(samples.self),
-                                          device_ns(nodes_.nodes[i], samples.device),
-                                          static_cast<std::uint64_t>(median(samples.launches)),
-                                          samples.stream,
-                                          {},
-                                          std::move(samples.kernel_classes),
-                                          samples.reads_pinned};
-        if (!samples.page_faults.empty()) {
-          // A step mostly has all of these faults or none: the mean tells how often.
-          result_.nodes[nodes_.nodes[i]]->page_faults = mean(samples.page_faults);
-        }
+        result_.nodes[nodes_.nodes[i]] = {
+            0, median(samples.host), median(samples.self),
+            device_ns(nodes_.nodes[i], samples.device),
+            static_cast<std::uint64_t>(median(samples.launches)), samples.stream,
+            // A step mostly has all of these faults or none: the
+            // mean tells how often.
+            samples.page_faults.empty() ? std::nullopt : std::optional(mean(samples.page_faults)),
+            std::move(samples.kernel_classes), samples.reads_pinned};
       }
     }
     const Layout layout = lay_out(join_, host_);
@@ -285,17 +280,6 @@ class Linker {
     }
   }
 
-  /// What the names of kernels tell of how they were chosen, where no capture does.
-  [[nodiscard]] std::map<std::string, std::string> settings_of_kernels(
-      const DeviceEvents& device) const {
-    const bool has_tf32 = std::ranges::any_of(device.linked, [&](const DeviceEvent& event) {
-      const std::string_view name = profile_.events[event.source].name;
-      return et_schema::multiplies_tf32(name) && et_schema::kernel_class(name) == "matmul";
-    });
-    return has_tf32 ? std::map<std::string, std::string>{{"float32_matmul_precision", "high"}}
-                    : std::map<std::string, std::string>{};
-  }
-
   void describe(const DeviceEvents& device, const EventCost& cost) {
     et_schema::RecordedProfile& profile = result_.profile;
     profile.file = et_schema::file_name(profile_.file);
@@ -314,7 +298,13 @@ class Linker {
     profile.device_events = device.total;
     profile.device_events_linked = device.linked.size();
     profile.lost = device.lost;
-    profile.kernel_settings = settings_of_kernels(device);
+    // What the names of kernels tell of how they were chosen, where no capture does.
+    if (std::ranges::any_of(device.linked, [&](const DeviceEvent& event) {
+          const std::string_view name = profile_.events[event.source].name;
+          return et_schema::multiplies_tf32(name) && et_schema::kernel_class(name) == "matmul";
+        })) {
+      profile.kernel_settings["float32_matmul_precision"] = "high";
+    }
     std::uint64_t pairs = 0;
     for (const JoinedStep& step : join_.steps) {
       profile.events += step.events;

@@ -1,5 +1,3 @@
-#include "generator/profile/asked_program.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +8,7 @@
 
 #include "et_schema/bench/program_text.h"
 #include "generator/lowering/lowering.h"
-#include "recorded_call.h"
+#include "generator/profile/trace_of_profile.h"
 
 namespace understudy::generator {
 namespace {
@@ -98,7 +96,7 @@ class AskedCalls {
       added.dtype = tensor.dtype;
       added.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
       added.strides.assign(tensor.strides.begin(), tensor.strides.end());
-      added.sparse = is_sparse(tensor);
+      added.sparse = tensor.has_strides && tensor.strides.size() != tensor.sizes.size();
       if (!tensor.has_strides && tensor.strides.empty()) {  // taken for row-major
         std::ignore = et_schema::contiguous_strides(added.sizes, added.strides);
       }

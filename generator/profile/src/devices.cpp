@@ -1,9 +1,8 @@
-#include "devices.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include "et_schema/model/public_operators.h"
+#include "walk.h"
 
 namespace understudy::generator {
 namespace {

@@ -313,11 +313,6 @@ LeftOutFinder::Children LeftOutFinder::operators_below(HostIndex call) const {
   return operators;
 }
 
-std::string_view LeftOutFinder::kernel_of(HostIndex call) const {
-  const auto found = kernels_.find(call);
-  return found == kernels_.end() ? std::string_view() : found->second;
-}
-
 std::optional<ToldIndices> LeftOutFinder::find_indices(HostIndex call) const {
   HostIndex inner = call;
   while (inner + 1 < host_.events[inner].behind && is_indexing(host_.source(inner + 1).name)) {
@@ -344,15 +339,17 @@ LeftOut LeftOutFinder::find(HostIndex call) const {
     left_out.has_text = !left_out.text.empty();
     return left_out;
   }
+  const auto kernel = kernels_.find(call);
   for (const TextSign& sign : kTextSigns) {
     if (left_out.has_text || !et_schema::has_word(sign.ops, event.name)) {
       continue;
     }
-    const auto shows = [&sign](const KinetoEvent* child) {
-      return child->name.find(sign.sign) != std::string_view::npos;
+    const auto shows = [&sign](std::string_view name) {
+      return name.find(sign.sign) != std::string_view::npos;
     };
-    left_out.has_text = sign.of_kernel ? kernel_of(call).find(sign.sign) != std::string_view::npos
-                                       : std::ranges::any_of(operators_below(call), shows);
+    left_out.has_text = sign.of_kernel
+                            ? kernel != kernels_.end() && shows(kernel->second)
+                            : std::ranges::any_of(operators_below(call), shows, &KinetoEvent::name);
     left_out.text = left_out.has_text ? sign.text : "";
   }
   const auto* const usual = std::ranges::find_if(kUsualTexts, [&event](const UsualText& text) {

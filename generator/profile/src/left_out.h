@@ -49,7 +49,6 @@ class LeftOutFinder {
   using Children = std::vector<const et_schema::KinetoEvent*>;
 
   [[nodiscard]] Children operators_below(HostIndex call) const;
-  [[nodiscard]] std::string_view kernel_of(HostIndex call) const;
   [[nodiscard]] std::optional<ToldIndices> find_indices(HostIndex call) const;
 
   const HostEvents& host_;

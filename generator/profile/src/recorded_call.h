@@ -40,8 +40,8 @@ struct CallReader {
   et_schema::Losses& losses;
   std::int64_t world_size = 1;
   bool tells_strides = false;  ///< the profile does, so that a tensor without any is sparse
-  /// Where tensors are taken to lie until devices are found (devices.h); operators' results differ
-  /// by it.
+  /// Where tensors are taken to lie until devices are found (find_devices()); operators' results
+  /// differ by it.
   et_schema::DeviceType device = et_schema::DeviceType::kCpu;
 
   [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event, const LeftOut& left_out);
@@ -53,10 +53,5 @@ struct CallReader {
 [[nodiscard]] RecordedCall recorded_communication(const et_schema::KinetoComm& comm,
                                                   std::int64_t rank, std::int64_t own_rank,
                                                   et_schema::Arena arena);
-
-/// Whether a tensor of a call has no strides, and not because the profile tells none.
-[[nodiscard]] inline bool is_sparse(const et_schema::Tensor& tensor) {
-  return tensor.has_strides && tensor.strides.size() != tensor.sizes.size();
-}
 
 }  // namespace understudy::generator

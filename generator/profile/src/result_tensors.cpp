@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "generator/link/observed_memory.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -18,6 +20,16 @@ int later_of_size(const Call& call, std::size_t number) {
 }
 
 }  // namespace
+
+ResultTensors::ResultTensors(const et_schema::Profile& profile, const HostEvents& host,
+                             Tensors& tensors, et_schema::Arena arena)
+    : host_(host), tensors_(tensors), arena_(arena) {
+  for (const ObservedBlock& block : observed_blocks(profile)) {
+    allocations_.push_back({host.relative(block.allocated_ns),
+                            block.freed_ns ? host.relative(*block.freed_ns) : kLatestNs,
+                            block.bytes, block.on_cpu});
+  }
+}
 
 std::vector<SeenIndex> ResultTensors::find(const Call& call, const Frame& frame,
                                            std::uint64_t moment) {
@@ -97,13 +109,36 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
   return tensors_.add(seen, host_.events[call.event].end_ns);
 }
 
-/// Finds the allocation of a storage that the call made for that result.
+/// Finds the allocation of a storage that the call made for that result: while the call ran, of as
+/// many bytes as the storage needs, with what the allocators round it up to, and not freed before
+/// the call's end. Of several it is the last but those for later results; the first one where they
+/// are fewer.
 void ResultTensors::claim(const Call& call, std::size_t number, SeenStorage& storage) {
+  // CUDACachingAllocator rounds to 512 bytes, and splits no block of more than a MiB whose rest is
+  // smaller than that (kMinBlockSize and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
+  constexpr std::int64_t kRounding = 512;
+  constexpr std::int64_t kUnsplit = std::int64_t{1} << 20U;
   const HostEvent& event = host_.events[call.event];
-  if (const auto found = allocations_.claim(event.start_ns, event.end_ns, storage.bytes,
-                                            later_of_size(call, number))) {
-    storage.freed_ns = found->freed_ns;
-    storage.on_cpu = found->on_cpu;
+  const std::int64_t bytes = storage.bytes;
+  const auto begin =
+      std::ranges::lower_bound(allocations_, event.start_ns, {}, &Allocation::time_ns);
+  auto at = std::ranges::upper_bound(allocations_, event.end_ns, {}, &Allocation::time_ns);
+  int later = later_of_size(call, number);
+  Allocation* best = nullptr;
+  while (at != begin && later >= 0) {
+    --at;
+    const std::int64_t more = at->bytes - bytes;
+    const std::int64_t most = at->on_cpu ? 0 : bytes > kUnsplit ? kUnsplit : kRounding - 1;
+    const bool fits = more >= 0 && more <= most;
+    if (fits && !at->is_claimed && at->freed_ns >= event.end_ns && bytes > 0) {
+      best = &*at;
+      --later;
+    }
+  }
+  if (best != nullptr) {
+    best->is_claimed = true;
+    storage.freed_ns = best->freed_ns;
+    storage.on_cpu = best->on_cpu;
     storage.sign = DeviceSign::kAllocation;
   }
 }

@@ -16,14 +16,21 @@ namespace understudy::generator {
 class ResultTensors {
  public:
   ResultTensors(const et_schema::Profile& profile, const HostEvents& host, Tensors& tensors,
-                et_schema::Arena arena)
-      : host_(host), tensors_(tensors), arena_(arena), allocations_(profile, host) {}
+                et_schema::Arena arena);
 
   /// The results of the call whose frame ends, in their order.
   [[nodiscard]] std::vector<SeenIndex> find(const Call& call, const Frame& frame,
                                             std::uint64_t moment);
 
  private:
+  /// An allocation of the profile, which can be a storage's once.
+  struct Allocation {
+    std::int64_t time_ns = 0;
+    std::int64_t freed_ns = kLatestNs;
+    std::int64_t bytes = 0;
+    bool on_cpu = false;
+    bool is_claimed = false;
+  };
   [[nodiscard]] SeenIndex find_one(const Call& call, const Frame& frame, std::size_t number,
                                    std::span<const SeenIndex> taken);
   [[nodiscard]] SeenIndex find_made(const Call& call, const Frame& frame, const SeenTensor& result,
@@ -35,7 +42,7 @@ class ResultTensors {
   const HostEvents& host_;
   Tensors& tensors_;
   et_schema::Arena arena_;
-  Allocations allocations_;
+  std::vector<Allocation> allocations_;  ///< by time
   std::uint64_t moment_ = 0;
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "generator/link/observed_memory.h"
-
 namespace understudy::generator {
 
 bool contains(std::span<const SeenIndex> list, SeenIndex index) {
@@ -31,40 +29,6 @@ std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
   return __builtin_mul_overflow(last + 1, item_bytes, &bytes)
              ? std::numeric_limits<std::int64_t>::max()
              : bytes;
-}
-
-Allocations::Allocations(const et_schema::Profile& profile, const HostEvents& host) {
-  for (const ObservedBlock& block : observed_blocks(profile)) {
-    all_.push_back({host.relative(block.allocated_ns),
-                    block.freed_ns ? host.relative(*block.freed_ns) : kLatestNs, block.bytes,
-                    block.on_cpu, false});
-  }
-}
-
-std::optional<Allocations::Found> Allocations::claim(std::int64_t begin_ns, std::int64_t end_ns,
-                                                     std::int64_t bytes, int later) {
-  // CUDACachingAllocator rounds to 512 bytes, and splits no block of more than a MiB whose rest is
-  // smaller than that (kMinBlockSize and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
-  constexpr std::int64_t kRounding = 512;
-  constexpr std::int64_t kUnsplit = std::int64_t{1} << 20U;
-  const auto begin = std::ranges::lower_bound(all_, begin_ns, {}, &Allocation::time_ns);
-  Allocation* best = nullptr;
-  for (auto at = std::ranges::upper_bound(all_, end_ns, {}, &Allocation::time_ns);
-       at != begin && later >= 0;) {
-    --at;
-    const std::int64_t more = at->bytes - bytes;
-    const std::int64_t most = at->on_cpu ? 0 : bytes > kUnsplit ? kUnsplit : kRounding - 1;
-    const bool fits = more >= 0 && more <= most;
-    if (fits && !at->is_claimed && at->freed_ns >= end_ns && bytes > 0) {
-      best = &*at;
-      --later;
-    }
-  }
-  if (best == nullptr) {
-    return {};
-  }
-  best->is_claimed = true;
-  return Found{best->freed_ns, best->on_cpu};
 }
 
 bool Tensors::any_in(StorageIndex storage, std::span<const SeenIndex> list) const {

@@ -3,12 +3,10 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
 #include "et_schema/model/trace.h"
 #include "generator/link/host.h"
 
@@ -57,32 +55,6 @@ struct SeenTensor {
 [[nodiscard]] std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
                                         std::span<const std::int64_t> strides, std::int64_t offset,
                                         std::int64_t item_bytes);
-
-/// The allocations of a profile, each of which can be a storage's once.
-class Allocations {
- public:
-  Allocations(const et_schema::Profile& profile, const HostEvents& host);
-
-  /// The last allocation but `later` between the times that has as many bytes as a storage needs,
-  /// with what the allocators round it up to, and is not freed before `end_ns`; the first one where
-  /// they are fewer. Nothing where there is none. It is the storage's from now on.
-  struct Found {
-    std::int64_t freed_ns = 0;
-    bool on_cpu = false;
-  };
-  [[nodiscard]] std::optional<Found> claim(std::int64_t begin_ns, std::int64_t end_ns,
-                                           std::int64_t bytes, int later);
-
- private:
-  struct Allocation {
-    std::int64_t time_ns = 0;
-    std::int64_t freed_ns = kLatestNs;
-    std::int64_t bytes = 0;
-    bool on_cpu = false;
-    bool is_claimed = false;
-  };
-  std::vector<Allocation> all_;  ///< by time
-};
 
 /// All tensors and storages that calls have shown.
 class Tensors {

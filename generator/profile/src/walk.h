@@ -4,13 +4,18 @@
 #include <vector>
 
 #include "calls.h"
-#include "devices.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/support/arena.h"
 #include "tensors.h"
 
 namespace understudy::generator {
+
+/// The tensors of a call: its arguments, then its results.
+struct CallTensors {
+  std::vector<SeenIndex> inputs;
+  std::vector<SeenIndex> results;
+};
 
 /// A tensor of a call, and which one it is.
 struct Use {
@@ -33,6 +38,13 @@ struct Walked {
 [[nodiscard]] Walked walk_calls(const et_schema::Profile& profile, const HostEvents& host,
                                 std::span<Call> calls, et_schema::Arena arena,
                                 const AskResults& ask, et_schema::Losses& losses);
+
+/// Tells on which device storages lie, where no allocation did: the two ends of a copy by its
+/// kind; what an operator that launched kernels works on is on the device, but for scalars that
+/// Python made tensors; numbers that an operator changed without a kernel are on the host. What
+/// nothing tells is on the device if the profile has one.
+void find_devices(const HostEvents& host, const DeviceEvents& device,
+                  std::span<const CallTensors> tensors_of, Tensors& tensors);
 
 /// Writes the identities and devices of all tensors into the calls, and adds a node for each host
 /// event to the trace, with its roots.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "et_schema/call_results/call_results.h"
 #include "et_schema/kineto/kineto.h"
+#include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
 
 namespace understudy::generator {
@@ -24,6 +26,15 @@ struct AskedCall {
 
 /// Answers calls, each at its place.
 using AskResults = std::function<std::vector<CallResults>(std::span<const AskedCall>)>;
+
+/// Calls as a program that has each different one once: an instruction each, in order of their
+/// first occurrence. Slots are layouts: arguments of one layout have one slot, whatever tensor they
+/// are.
+struct AskedProgram {
+  et_schema::Program program;
+  std::vector<std::size_t> instruction_of;  ///< by call
+};
+[[nodiscard]] AskedProgram program_of_calls(std::span<const AskedCall> calls);
 
 /// Makes an execution trace of a profile that was read with KinetoDetail::kArguments: a node for
 /// each operator and annotation, joined to its event by rf_id. Where events have no ids of their
