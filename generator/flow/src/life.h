@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,10 +11,30 @@
 namespace understudy::generator {
 
 /// Stands for a tensor's type, device, offset, sizes and strides.
-[[nodiscard]] std::size_t hash_layout(const et_schema::Tensor& tensor);
+[[nodiscard]] inline std::size_t hash_layout(const et_schema::Tensor& tensor) {
+  std::size_t hash = static_cast<std::size_t>(tensor.dtype) * 1000003U +
+                     static_cast<std::size_t>(tensor.storage_offset);
+  const auto mix = [&hash](std::int64_t value) {
+    hash ^= static_cast<std::size_t>(value) + 0x9e3779b97f4a7c15ULL + (hash << 6U) + (hash >> 2U);
+  };
+  mix(static_cast<std::int64_t>(tensor.device.type));
+  mix(static_cast<std::int64_t>(tensor.sizes.size()));
+  std::ranges::for_each(tensor.sizes, mix);
+  std::ranges::for_each(tensor.strides, mix);
+  return hash;
+}
 
 /// Number of bytes from the storage's start to the end of the tensor.
-[[nodiscard]] std::int64_t extent_bytes(const et_schema::Tensor& tensor);
+[[nodiscard]] inline std::int64_t extent_bytes(const et_schema::Tensor& tensor) {
+  std::int64_t elements = tensor.numel;
+  if (tensor.has_strides && tensor.numel > 0) {
+    elements = 1;
+    for (std::size_t i = 0; i < std::min(tensor.sizes.size(), tensor.strides.size()); ++i) {
+      elements += std::max<std::int64_t>(tensor.sizes[i] - 1, 0) * tensor.strides[i];
+    }
+  }
+  return (tensor.storage_offset + elements) * tensor.item_bytes;
+}
 
 /// What was seen of a lifetime of memory so far.
 struct Life {
@@ -24,11 +45,23 @@ struct Life {
   et_schema::DeviceType device = et_schema::DeviceType::kNone;
   LastNumber number;
 
-  [[nodiscard]] bool has_layout(const et_schema::Tensor& tensor) const;
-  void add_layout(const et_schema::Tensor& tensor);
+  [[nodiscard]] bool has_layout(const et_schema::Tensor& tensor) const {
+    return std::ranges::find(layouts, hash_layout(tensor)) != layouts.end();
+  }
+  void add_layout(const et_schema::Tensor& tensor) {
+    if (!has_layout(tensor)) {
+      layouts.push_back(hash_layout(tensor));
+      bytes = std::max(bytes, extent_bytes(tensor));
+      item_bytes.push_back(tensor.item_bytes);
+      device = tensor.device.type;
+    }
+  }
   /// Whether a view made without the dispatcher could be of this memory; no view changes the item
   /// size.
-  [[nodiscard]] bool same_kind(const et_schema::Tensor& tensor) const;
+  [[nodiscard]] bool same_kind(const et_schema::Tensor& tensor) const {
+    return tensor.device.type == device &&
+           std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();
+  }
 };
 
 }  // namespace understudy::generator

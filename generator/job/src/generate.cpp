@@ -84,12 +84,10 @@ std::uint64_t count_assumed_layouts(const Program& program) {
 /// Adds the rest of the original's memory, so that a replay has it too.
 void add_untouched(const Link& link, Program& program) {
   for (const auto& [device, bytes] : link.untouched_tensor_bytes) {
-    et_schema::Storage storage;
-    storage.device = et_schema::parse_device(device);
-    storage.bytes = static_cast<std::int64_t>(bytes);
-    storage.external = true;
-    storage.untouched = true;
-    program.storages.push_back(storage);
+    program.storages.push_back({.device = et_schema::parse_device(device),
+                                .bytes = static_cast<std::int64_t>(bytes),
+                                .external = true,
+                                .untouched = true});
   }
 }
 

@@ -26,9 +26,6 @@ using et_schema::Profile;
 /// With less in common, the graphs are of another program.
 constexpr double kLeastInCommon = 0.75;
 
-constexpr std::int64_t kFirstNs = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kLastNs = std::numeric_limits<std::int64_t>::max();
-
 /// The device events of a step in the order in which they ran.
 struct DeviceStep {
   std::vector<std::uint32_t> sources;  ///< positions in Profile::events
@@ -99,11 +96,13 @@ std::vector<DeviceStep> graphed_steps(const Profile& profile, NameTable& names) 
   if (begins.size() == 1) {
     begins = graph_begins(profile, events);
     // What is launched before the first graph is of its step.
-    (begins.empty() ? begins.emplace_back() : begins.front()) = kFirstNs;
+    (begins.empty() ? begins.emplace_back() : begins.front()) =
+        std::numeric_limits<std::int64_t>::min();
   }
   std::vector<DeviceStep> steps;
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    const std::int64_t end_ns = i + 1 < begins.size() ? begins[i + 1] : kLastNs;
+    const std::int64_t end_ns =
+        i + 1 < begins.size() ? begins[i + 1] : std::numeric_limits<std::int64_t>::max();
     DeviceStep step = step_of(profile, events, begins[i], end_ns, names);
     if (!step.sources.empty()) {
       steps.push_back(std::move(step));

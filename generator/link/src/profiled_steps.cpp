@@ -17,10 +17,7 @@ constexpr double kMostDeviation = 0.1;
 /// as the sequence does; the first such name.
 std::size_t find_anchor(std::span<const NameId> once, std::span<const HostEvent> events,
                         double repeats) {
-  NameId most = 0;
-  for (const NameId name : once) {
-    most = std::max(most, name);
-  }
+  const NameId most = std::ranges::max(once);
   std::vector<std::uint32_t> in_sequence(most + std::size_t{1});
   std::vector<std::uint32_t> on_thread(most + std::size_t{1});
   for (const NameId name : once) {

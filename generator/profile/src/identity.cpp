@@ -101,27 +101,22 @@ bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken, SeenI
   return contains(taken, found) && meaning_of(wanted) == et_schema::Meaning::kTableOffsets;
 }
 
-/// Memory that resize_ gave to what an opened operator wrote: for its readers, nothing did.
-bool Identity::is_unwritten(const SeenTensor& tensor) const {
-  return tensor.maker != kNoEvent && tensor.written_by.empty() &&
-         calls_[tensor.maker].recorded.schema.starts_with("aten::resize_");
-}
-
-/// Whether it may be one: older than the profile, or made in the backward pass.
-bool Identity::is_gradient(const SeenTensor& tensor) {
-  return tensor.maker == kNoEvent || tensor.in_backward;
-}
-
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
+  const bool is_older = tensor.maker == kNoEvent;
+  const auto is_resized = [&] {
+    return calls_[tensor.maker].recorded.schema.starts_with("aten::resize_");
+  };
   return !tensor.is_gone &&
          (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
          std::ranges::equal(wanted.tensor.sizes, tensor.sizes) &&
          (wanted.tensor.has_strides ? std::ranges::equal(wanted.tensor.strides, tensor.strides)
                                     : may_have_strides(wanted, tensor)) &&
          tensors_.storage_of(index).freed_ns > wanted.begin_ns &&
-         (wanted.op != "aten::_foreach_zero_" || is_gradient(tensor)) &&
-         (wanted.role.is_written || !is_unwritten(tensor));
+         // What is set to zero in lists are gradients.
+         (wanted.op != "aten::_foreach_zero_" || is_older || tensor.in_backward) &&
+         // Memory that resize_ gave to what an opened operator wrote: for its readers, nothing did.
+         (wanted.role.is_written || is_older || !tensor.written_by.empty() || !is_resized());
 }
 
 Identity::Choice Identity::find(const Wanted& wanted, Frames frames, Taken taken) const {

@@ -73,8 +73,6 @@ class Identity {
   using Frames = std::span<const Frame>;
   using Taken = std::span<const SeenIndex>;
 
-  [[nodiscard]] bool is_unwritten(const SeenTensor& tensor) const;
-  [[nodiscard]] static bool is_gradient(const SeenTensor& tensor);
   [[nodiscard]] Choice find_gradient(const Wanted& wanted, Frames frames, Taken taken) const;
   [[nodiscard]] Choice find_kept(const Wanted& wanted) const;
   [[nodiscard]] Choice find_in_operator(const Wanted& wanted, Frames frames, Taken taken) const;
