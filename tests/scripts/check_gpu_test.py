@@ -294,22 +294,46 @@ class ProfilesTest(unittest.TestCase):
         self.assertEqual(profiles.named(nested, False), [("addmm",), ("mm",)])
 
 
+# Examines what each line of its input asks for, in a process of its own that need not load torch again.
+FORKING = """
+import json, os, sys
+import torch
+import one
+from understudy_gpu.checks import power
+for line in sys.stdin:
+    words, variables, busy_s = json.loads(line)
+    if os.fork() == 0:
+        os.environ.update(variables)
+        sys.argv[1:] = words
+        power.BUSY_S = busy_s
+        one.main()
+        os._exit(0)
+    print(os.wait()[1], flush=True)
+"""
+
+
 @unittest.skipUnless(PLAYED.is_dir() and NVML.exists(), "the played GPU is not built")
 class PlayedGpuTest(unittest.TestCase):
     """Each fault is reported by its own check; without the fault no check reports it."""
 
-    def found(self, name, fault="", nvml="20"):
+    @classmethod
+    def setUpClass(cls):
+        played = ":".join(str(PLAYED / library) for library in (
+            "libcudart.so.13", "libcuda.so.1", "libunderstudy_played_blas.so"))
+        cls.examiner = subprocess.Popen(
+            [sys.executable, "-c", FORKING], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(HERE), "LD_PRELOAD": played, "UNDERSTUDY_NVML": str(NVML)})
+        cls.addClassCleanup(cls.examiner.__exit__, None, None, None)
+
+    def found(self, name, fault="", nvml="20", busy_s=0.5):
         with tempfile.TemporaryDirectory() as work:
             target = Path(work) / "row.json"
-            played = ":".join(str(PLAYED / library) for library in (
-                "libcudart.so.13", "libcuda.so.1", "libunderstudy_played_blas.so"))
             facts = {"gpu": "A played H100", "gpus": 1,
                      "root": str(Path(importlib.util.find_spec("torch").origin).parent)}
-            subprocess.run([sys.executable, str(HERE / "one.py"), f"check {name}", "cuda", str(OWN_BIN),
-                            sys.executable, json.dumps(facts), work, str(target)], check=True,
-                           capture_output=True, env={
-                               **os.environ, "LD_PRELOAD": played, "UNDERSTUDY_NVML": str(NVML),
-                               "FAKE_NVML": nvml, "PLAYED_FAULT": fault})
+            words = [f"check {name}", "cuda", str(OWN_BIN), sys.executable, json.dumps(facts), work, str(target)]
+            print(json.dumps([words, {"FAKE_NVML": nvml, "PLAYED_FAULT": fault}, busy_s]),
+                  file=self.examiner.stdin, flush=True)
+            self.assertEqual(self.examiner.stdout.readline(), "0\n")
             found = json.loads(target.read_text())
             return [f"{test['what']}: {test['got']}" for test in found["tests"] if not test["passed"]]
 
@@ -333,7 +357,7 @@ class PlayedGpuTest(unittest.TestCase):
 
     def test_a_counter_that_seldom_moves(self):
         self.assertEqual(self.found("energy"), [])
-        [found] = self.found("energy", nvml="300")
+        [found] = self.found("energy", nvml="300", busy_s=2)
         self.assertRegex(found, r"^the energy counter moves every: 3\d\d ms$")
 
     def test_clocks_that_are_held_down(self):
