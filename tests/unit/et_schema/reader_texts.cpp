@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+
 #include "et_schema/pytorch_et/trace_reader.h"
 #include "testing/error_text.h"
 
@@ -20,12 +22,52 @@ std::string arrays_text(const Arrays& arrays) {
   return text + "}";
 }
 
+struct ShapeAndType {
+  std::string shape;
+  std::string type;
+};
+
+ShapeAndType shape_and_type(const nlohmann::json& value) {
+  if (!value.is_array()) {
+    const char* const type = value.is_string() ? "String" : value.is_boolean() ? "Bool" : "Int";
+    return {"[]", type};
+  }
+  if (value.size() == 6 && value.back().is_string()) {
+    return {fmt::format("[{}]", value[3].get<int>()), "Tensor(float)"};
+  }
+  std::vector<std::string> shapes;
+  std::vector<std::string> types;
+  for (const nlohmann::json& item : value) {
+    const ShapeAndType of_item = shape_and_type(item);
+    shapes.push_back(of_item.shape);
+    types.push_back(of_item.type);
+  }
+  const bool is_tuple =
+      !types.empty() && (types.front() == "String" || types.front() != types.back());
+  return {fmt::format("[{}]", fmt::join(shapes, ",")),
+          fmt::format("{}[{}]", is_tuple ? "Tuple" : "GenericList", fmt::join(types, ","))};
+}
+
 la_ssize_t append(archive* /*handle*/, void* target, const void* bytes, std::size_t count) {
   static_cast<std::string*>(target)->append(static_cast<const char*>(bytes), count);
   return static_cast<la_ssize_t>(count);
 }
 
 }  // namespace
+
+Arrays arrays_of(const std::string& values) {
+  Arrays arrays = {.values = values};
+  nlohmann::json shapes = nlohmann::json::array();
+  nlohmann::json types = nlohmann::json::array();
+  for (const nlohmann::json& value : nlohmann::json::parse(values)) {
+    const ShapeAndType of_value = shape_and_type(value);
+    shapes.push_back(nlohmann::json::parse(of_value.shape));
+    types.push_back(of_value.type);
+  }
+  arrays.shapes = shapes.dump();
+  arrays.types = types.dump();
+  return arrays;
+}
 
 std::string node(const NodeText& text) {
   return fmt::format(
@@ -49,8 +91,14 @@ std::string trace(const std::vector<std::string>& nodes, std::string_view schema
 }
 
 std::string trace_of(const NodeText& text) {
+  return testing_texts::trace_of(std::vector{text});
+}
+
+std::string trace_of(const std::vector<NodeText>& texts) {
   std::vector<std::string> nodes = roots();
-  nodes.push_back(node(text));
+  for (const NodeText& text : texts) {
+    nodes.push_back(node(text));
+  }
   return trace(nodes);
 }
 

@@ -18,6 +18,9 @@ struct Arrays {
   std::string types = "[]";
   std::string strides = {};  ///< left out if empty
 };
+/// The arrays of these values, shapes and types as the observer writes them: tensors (one
+/// dimension, floats), numbers, truth values, texts, lists of one of these, and tuples of several.
+[[nodiscard]] Arrays arrays_of(const std::string& values);
 
 /// A node of the nested layout.
 struct NodeText {
@@ -37,8 +40,9 @@ struct NodeText {
 /// The file around nodes.
 [[nodiscard]] std::string trace(const std::vector<std::string>& nodes,
                                 std::string_view schema = "1.1.1-chakra.0.0.4");
-/// The roots and one more node.
+/// The roots and one more node, or several.
 [[nodiscard]] std::string trace_of(const NodeText& text);
+[[nodiscard]] std::string trace_of(const std::vector<NodeText>& texts);
 [[nodiscard]] Trace parse(const std::string& text);
 
 /// The whole text of the Error that `work` throws; "no error" if it throws none.

@@ -1,9 +1,9 @@
 #include "et_schema/pytorch_et/comm_calls.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -17,7 +17,6 @@ namespace {
 using namespace testing_texts;  // NOLINT(google-build-using-namespace)
 
 constexpr const char* kTensor = R"([[5, 6, 0, 4, 4, "cuda:0"]])";
-constexpr const char* kTensorType = "GenericList[Tensor(float)]";
 
 /// A record_param_comms as the last of three nodes.
 Trace record(const Arrays& inputs, const Arrays& outputs = {}, const std::string& attributes = {}) {
@@ -37,13 +36,8 @@ CommCall only_call(const Trace& trace) {
 
 TEST(Comms, Torch20AndItsGroupAddress) {
   const Trace trace = record(
-      {.values = R"([[5,6,0,4,4,"cuda:0"], 149, 94594108284448, 3, "all_to_allv", [1,3], [2,2]])",
-       .shapes = "[[4],[],[],[],[],[[],[]],[[],[]]]",
-       .types =
-           R"json(["Tensor(int)","Int","Int","Int","String","GenericList[Int,Int]","GenericList[Int,Int]"])json"},
-      {.values = R"([[7,8,0,4,4,"cuda:0"]])",
-       .shapes = "[[4]]",
-       .types = R"json(["Tensor(int)"])json"});
+      arrays_of(R"([[5,6,0,4,4,"cuda:0"], 149, 94594108284448, 3, "all_to_allv", [1,3], [2,2]])"),
+      arrays_of(R"([[7,8,0,4,4,"cuda:0"]])"));
   const CommCall call = only_call(trace);
   EXPECT_EQ(call.kind, CommKind::kAllToAllV);
   EXPECT_EQ(call.name, "all_to_allv");
@@ -62,24 +56,17 @@ TEST(Comms, Torch20AndItsGroupAddress) {
 }
 
 TEST(Comms, Schema102NamesTheGroupByTheBackendOfItsInitNode) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node(
-      {.id = 3,
-       .parent = 2,
-       .name = "## process_group:init ##",
-       .inputs = {.values = R"(["[{\"pg_name\": \"7\", \"backend_id\": 99, \"ranks\": [0, 1]}]"])",
-                  .shapes = "[[]]",
-                  .types = R"(["String"])"}}));
-  nodes.push_back(node(
-      {.id = 4,
-       .parent = 2,
-       .name = "record_param_comms",
-       .inputs = {.values = fmt::format(R"([{}, 12, 99, 0, "all_gather", [], [], 2])", kTensor),
-                  .shapes = "[[[4]],[],[],[],[],[],[],[]]",
-                  .types = fmt::format(R"(["{}","Int","Int","Int","String","GenericList[]",)"
-                                       R"("GenericList[]","Int"])",
-                                       kTensorType)}}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace = parse(trace_of(
+      {{.id = 3,
+        .parent = 2,
+        .name = "## process_group:init ##",
+        .inputs =
+            arrays_of(R"(["[{\"pg_name\": \"7\", \"backend_id\": 99, \"ranks\": [0, 1]}]"])")},
+       {.id = 4,
+        .parent = 2,
+        .name = "record_param_comms",
+        .inputs =
+            arrays_of(fmt::format(R"([{}, 12, 99, 0, "all_gather", [], [], 2])", kTensor))}}));
   const CommCall call = only_call(trace);
   EXPECT_EQ(call.pg_name, "7");
   EXPECT_EQ(call.group_size, 2);
@@ -91,13 +78,8 @@ TEST(Comms, Schema102NamesTheGroupByTheBackendOfItsInitNode) {
 }
 
 TEST(Comms, Torch211WithSequencePair) {
-  const CommCall call = only_call(record(
-      {.values =
-           fmt::format(R"([{}, [33, true], ["3", "tp"], 1, "send", [], [], 4, 2, 8])", kTensor),
-       .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[]]",
-       .types = fmt::format(R"(["{}","Tuple[Int,Bool]","Tuple[String,String]","Int","String",)"
-                            R"("GenericList[]","GenericList[]","Int","Int","Int"])",
-                            kTensorType)}));
+  const CommCall call = only_call(record(arrays_of(
+      fmt::format(R"([{}, [33, true], ["3", "tp"], 1, "send", [], [], 4, 2, 8])", kTensor))));
   EXPECT_EQ(call.kind, CommKind::kSend);
   EXPECT_EQ(call.seq, 33);
   EXPECT_EQ(call.is_p2p, true);
@@ -111,39 +93,25 @@ TEST(Comms, Torch211WithSequencePair) {
 }
 
 TEST(Comms, Torch212SaysWhetherItIsAsynchronous) {
-  const CommCall call = only_call(record(
-      {.values = fmt::format(
-           R"([{}, [1, false], ["0", ""], 0, "allreduce", [], [], 0, 1, 2, true])", kTensor),
-       .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[],[]]",
-       .types = fmt::format(R"(["{}","Tuple[Int,Bool]","Tuple[String,String]","Int","String",)"
-                            R"("GenericList[]","GenericList[]","Int","Int","Int","Bool"])",
-                            kTensorType)}));
+  const CommCall call = only_call(record(arrays_of(fmt::format(
+      R"([{}, [1, false], ["0", ""], 0, "allreduce", [], [], 0, 1, 2, true])", kTensor))));
   EXPECT_EQ(call.is_async, true);
   EXPECT_EQ(call.group_size, 2);
 }
 
 TEST(Comms, WaitLacksTheTensors) {
-  const CommCall newer = only_call(record(
-      {.values = R"([33, ["", ""], 0, "wait", [], [], -1, -1, 1])",
-       .shapes = "[[],[[],[]],[],[],[],[],[],[],[]]",
-       .types = R"(["Int","Tuple[String,String]","Int","String","GenericList[]","GenericList[]",)"
-                R"("Int","Int","Int"])"}));
+  const CommCall newer =
+      only_call(record(arrays_of(R"([33, ["", ""], 0, "wait", [], [], -1, -1, 1])")));
   EXPECT_EQ(newer.kind, CommKind::kWait);
   EXPECT_EQ(newer.seq, 33);
   EXPECT_EQ(newer.pg_name, "");
   EXPECT_TRUE(newer.inputs.empty());
-  const CommCall older = only_call(
-      record({.values = R"([147, 0, 0, "wait", [], []])",
-              .shapes = "[[],[],[],[],[],[]]",
-              .types = R"(["Int","Int","Int","String","GenericList[]","GenericList[]"])"}));
+  const CommCall older = only_call(record(arrays_of(R"([147, 0, 0, "wait", [], []])")));
   EXPECT_EQ(older.seq, 147);
   EXPECT_EQ(older.pg_name, "");
   EXPECT_EQ(older.is_p2p, std::nullopt);
-  const CommCall pair = only_call(record(
-      {.values = R"([[33, true], ["", ""], 0, "wait", [], [], -1, -1, 1])",
-       .shapes = "[[[],[]],[[],[]],[],[],[],[],[],[],[]]",
-       .types = R"(["Tuple[Int,Bool]","Tuple[String,String]","Int","String","GenericList[]",)"
-                R"("GenericList[]","Int","Int","Int"])"}));
+  const CommCall pair =
+      only_call(record(arrays_of(R"([[33, true], ["", ""], 0, "wait", [], [], -1, -1, 1])")));
   EXPECT_EQ(pair.seq, 33);
   EXPECT_EQ(pair.is_p2p, true);
 }
@@ -152,9 +120,7 @@ TEST(Comms, AWaitTensorNamesItsTensor) {
   const Trace trace = parse(trace_of({.id = 3,
                                       .parent = 2,
                                       .name = "_c10d_functional::wait_tensor",
-                                      .inputs = {.values = R"([[1,2,0,4,4,"cpu"]])",
-                                                 .shapes = "[[4]]",
-                                                 .types = R"json(["Tensor(float)"])json"},
+                                      .inputs = arrays_of(R"([[1,2,0,4,4,"cpu"]])"),
                                       .schema = "x"}));
   const CommCall call = only_call(trace);
   EXPECT_EQ(call.kind, CommKind::kWait);
@@ -174,28 +140,22 @@ TEST(Comms, AttributesFillInWhatTheInputsLack) {
 }
 
 TEST(Comms, Torch113HasTheNameInTheLabelAround) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 3, .parent = 2, .name = "nccl:all_reduce"}));
-  nodes.push_back(node({.id = 4, .parent = 3, .name = "record_param_comms"}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace = parse(trace_of({{.id = 3, .parent = 2, .name = "nccl:all_reduce"},
+                                      {.id = 4, .parent = 3, .name = "record_param_comms"}}));
   EXPECT_EQ(only_call(trace).name, "allreduce");
 }
 
 TEST(Comms, AsynchronousFlagOfTheC10dParent) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 3,
-                        .parent = 2,
-                        .name = "c10d::broadcast_",
-                        .inputs = {.values = "[true]", .shapes = "[[]]", .types = R"(["Bool"])"},
-                        .schema = "c10d::broadcast_(Tensor[] tensors, bool asyncOp) -> ()"}));
-  nodes.push_back(node({.id = 4,
-                        .parent = 3,
-                        .name = "record_param_comms",
-                        .inputs = {.values = R"([1, ["", ""], 0, "barrier", [], []])",
-                                   .shapes = "[[],[[],[]],[],[],[],[]]",
-                                   .types = R"(["Int","Tuple[String,String]","Int","String",)"
-                                            R"("GenericList[]","GenericList[]"])"}}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace =
+      parse(trace_of({{.id = 3,
+                       .parent = 2,
+                       .name = "c10d::broadcast_",
+                       .inputs = arrays_of("[true]"),
+                       .schema = "c10d::broadcast_(Tensor[] tensors, bool asyncOp) -> ()"},
+                      {.id = 4,
+                       .parent = 3,
+                       .name = "record_param_comms",
+                       .inputs = arrays_of(R"([1, ["", ""], 0, "barrier", [], []])")}}));
   // The c10d node is not counted again.
   EXPECT_EQ(only_call(trace).is_async, true);
 }
@@ -214,14 +174,12 @@ class GlooName : public testing::TestWithParam<GlooCase> {};
 
 TEST_P(GlooName, MapsToTheRecordedVocabulary) {
   const std::string name = std::string(GetParam().c10d);
-  const Trace trace = parse(trace_of(
-      {.id = 3,
-       .parent = 2,
-       .name = name,
-       .inputs = {.values = R"([[[1,2,0,4,4,"cpu"]], [[3,4,0,4,4,"cpu"]], 5])",
-                  .shapes = "[[[4]],[[4]],[]]",
-                  .types = R"(["GenericList[Tensor(float)]","GenericList[Tensor(float)]","Int"])"},
-       .schema = name + "(…)"}));
+  const Trace trace =
+      parse(trace_of({.id = 3,
+                      .parent = 2,
+                      .name = name,
+                      .inputs = arrays_of(R"([[[1,2,0,4,4,"cpu"]], [[3,4,0,4,4,"cpu"]], 5])"),
+                      .schema = name + "(…)"}));
   const CommCall call = only_call(trace);
   EXPECT_EQ(call.name, GetParam().recorded);
   EXPECT_EQ(call.kind, GetParam().kind);
@@ -253,15 +211,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Comms, GlooTensorsRootAndPeer) {
   const auto call_of = [](const std::string& name) {
-    return parse(trace_of(
-        {.id = 3,
-         .parent = 2,
-         .name = name,
-         .inputs = {.values = R"([[[1,2,0,4,4,"cpu"]], [[3,4,0,4,4,"cpu"]], 5])",
-                    .shapes = "[[[4]],[[4]],[]]",
-                    .types =
-                        R"(["GenericList[Tensor(float)]","GenericList[Tensor(float)]","Int"])"},
-         .schema = "x"}));
+    return parse(trace_of({.id = 3,
+                           .parent = 2,
+                           .name = name,
+                           .inputs = arrays_of(R"([[[1,2,0,4,4,"cpu"]], [[3,4,0,4,4,"cpu"]], 5])"),
+                           .schema = "x"}));
   };
   const Trace gather = call_of("c10d::gather_");
   const CommCall gathered = only_call(gather);
@@ -277,11 +231,13 @@ TEST(Comms, GlooTensorsRootAndPeer) {
 
 /// The operator that is read off the last node, a c10d one below two others.
 std::string reduce_op_below(const NodeText& upper, const NodeText& lower) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node(upper));
-  nodes.push_back(node(lower));
-  nodes.push_back(node({.id = 5, .parent = lower.id, .name = "c10d::allreduce_", .schema = "x"}));
-  return communication_calls(parse(testing_texts::trace(nodes))).rbegin()->second.reduce_op;
+  return communication_calls(
+             parse(trace_of(
+                 {upper,
+                  lower,
+                  {.id = 5, .parent = lower.id, .name = "c10d::allreduce_", .schema = "x"}})))
+      .rbegin()
+      ->second.reduce_op;
 }
 
 TEST(Comms, FunctionalReductionsNameTheirOperator) {
@@ -290,9 +246,7 @@ TEST(Comms, FunctionalReductionsNameTheirOperator) {
         .id = 3,
         .parent = 2,
         .name = "_c10d_functional::all_reduce",
-        .inputs = {.values = fmt::format(R"([[1,2,0,4,4,"cpu"], "{}", "0"])", op),
-                   .shapes = "[[4],[],[]]",
-                   .types = R"json(["Tensor(float)","String","String"])json"},
+        .inputs = arrays_of(fmt::format(R"([[1,2,0,4,4,"cpu"], "{}", "0"])", op)),
         .schema =
             "_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor"};
   };
@@ -313,10 +267,7 @@ TEST(Comms, TheFirstFunctionalNamespaceNamesItsOperatorToo) {
       .id = 3,
       .parent = 2,
       .name = "c10d_functional::all_reduce",
-      .inputs = {.values = R"([[1,2,0,4,4,"cpu"], "max", "tag", [0, 1], 2])",
-                 .shapes = "[[4],[],[],[[],[]],[]]",
-                 .types =
-                     R"json(["Tensor(float)","String","String","GenericList[Int,Int]","Int"])json"},
+      .inputs = arrays_of(R"([[1,2,0,4,4,"cpu"], "max", "tag", [0, 1], 2])"),
       .schema =
           "c10d_functional::all_reduce(Tensor self, str reduceOp, str tag, int[] ranks, int "
           "group_size) -> Tensor"};
@@ -327,18 +278,16 @@ TEST(Comms, TheFirstFunctionalNamespaceNamesItsOperatorToo) {
 
 /// A reduce_scatter of tensors of this element type, recorded below a label.
 CommCall reduction_below(const std::string& label, const std::string& type) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 3, .parent = 2, .name = label}));
-  nodes.push_back(node({.id = 4, .parent = 3, .name = "somebody's label"}));
-  nodes.push_back(
-      node({.id = 5,
-            .parent = 4,
-            .name = "c10d::_reduce_scatter_base_",
-            .inputs = {.values = R"([[1,2,0,4,4,"cuda:0"], [3,4,0,8,4,"cuda:0"]])",
-                       .shapes = "[[4],[8]]",
-                       .types = fmt::format(R"json(["Tensor({0})","Tensor({0})"])json", type)},
-            .schema = "x"}));
-  CommCall call = only_call(parse(testing_texts::trace(nodes)));
+  CommCall call = only_call(parse(
+      trace_of({{.id = 3, .parent = 2, .name = label},
+                {.id = 4, .parent = 3, .name = "somebody's label"},
+                {.id = 5,
+                 .parent = 4,
+                 .name = "c10d::_reduce_scatter_base_",
+                 .inputs = {.values = R"([[1,2,0,4,4,"cuda:0"], [3,4,0,8,4,"cuda:0"]])",
+                            .shapes = "[[4],[8]]",
+                            .types = fmt::format(R"json(["Tensor({0})","Tensor({0})"])json", type)},
+                 .schema = "x"}})));
   call.inputs.clear();
   call.outputs.clear();
   return call;
@@ -365,37 +314,28 @@ TEST(Comms, ACaptureLabelsReductionsWithTheirOperator) {
                             {.id = 4, .parent = 3, .name = "understudy:reduce_op=min"}),
             "min");
   // In the form of NCCL it is the label below that says so.
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 3,
-                        .parent = 2,
-                        .name = "record_param_comms",
-                        .inputs = {.values = R"([1, ["", ""], 0, "allreduce", [], []])",
-                                   .shapes = "[[],[[],[]],[],[],[],[]]",
-                                   .types = R"(["Int","Tuple[String,String]","Int","String",)"
-                                            R"("GenericList[]","GenericList[]"])"}}));
-  nodes.push_back(node({.id = 4,
-                        .parent = 3,
-                        .name = "nccl:all_reduce",
-                        .inputs = {.values = R"([[1,2,0,4,4,"cpu"], "product"])",
-                                   .shapes = "[[4],[]]",
-                                   .types = R"json(["Tensor(float)","String"])json"}}));
-  EXPECT_EQ(only_call(parse(testing_texts::trace(nodes))).reduce_op, "product");
+  EXPECT_EQ(
+      only_call(parse(trace_of({{.id = 3,
+                                 .parent = 2,
+                                 .name = "record_param_comms",
+                                 .inputs = arrays_of(R"([1, ["", ""], 0, "allreduce", [], []])")},
+                                {.id = 4,
+                                 .parent = 3,
+                                 .name = "nccl:all_reduce",
+                                 .inputs = arrays_of(R"([[1,2,0,4,4,"cpu"], "product"])")}})))
+          .reduce_op,
+      "product");
 }
 
 TEST(Comms, OneNameInBothNamespacesHasItsTensorsWhereItsSchemaSays) {
   const auto call_of = [](const std::string& name) {
-    return parse(trace_of(
-        {.id = 3,
-         .parent = 2,
-         .name = name,
-         .inputs = {.values = R"([[[1,2,0,8,4,"cpu"]], [[3,4,0,8,4,"cpu"]], 2, "0"])",
-                    .shapes = "[[[8]],[[8]],[],[]]",
-                    .types = R"(["GenericList[Tensor(float)]","GenericList[Tensor(float)]",)"
-                             R"("Int","String"])"},
-         .outputs = {.values = R"([[[5,6,0,4,4,"cpu"]]])",
-                     .shapes = "[[[4]]]",
-                     .types = R"json(["GenericList[Tensor(float)]"])json"},
-         .schema = "x"}));
+    return parse(
+        trace_of({.id = 3,
+                  .parent = 2,
+                  .name = name,
+                  .inputs = arrays_of(R"([[[1,2,0,8,4,"cpu"]], [[3,4,0,8,4,"cpu"]], 2, "0"])"),
+                  .outputs = arrays_of(R"([[[5,6,0,4,4,"cpu"]]])"),
+                  .schema = "x"}));
   };
   const Trace functional = call_of("_c10d_functional::reduce_scatter_tensor_coalesced");
   EXPECT_EQ(only_call(functional).inputs.at(0)->tensor_id, 1);
@@ -410,8 +350,7 @@ TEST(Comms, OneNameInBothNamespacesHasItsTensorsWhereItsSchemaSays) {
 
 /// in_batch and joins_batch of calls, and the numbers of collectives in batches: their numbers by
 /// node, the ends of batches between, and waits ("wait" before the number).
-std::string batches_of(const std::vector<std::string>& numbers, const char* type,
-                       const char* name = "send") {
+std::string batches_of(const std::vector<std::string>& numbers, const char* name = "send") {
   std::vector<std::string> nodes = roots();
   int id = 2;
   for (const std::string& number : numbers) {
@@ -420,17 +359,12 @@ std::string batches_of(const std::vector<std::string>& numbers, const char* type
       continue;
     }
     const bool is_wait = number.starts_with("wait");
-    nodes.push_back(node(
-        {.id = ++id,
-         .parent = 2,
-         .name = "record_param_comms",
-         .inputs = {
-             .values = fmt::format(R"([{}, {}, ["0", ""], 1, "{}", [], [], 0, 1, 2])", kTensor,
-                                   is_wait ? number.substr(4) : number, is_wait ? "wait" : name),
-             .shapes = "[[[4]],[[],[]],[[],[]],[],[],[],[],[],[],[]]",
-             .types = fmt::format(R"(["{}","{}","Tuple[String,String]","Int","String",)"
-                                  R"("GenericList[]","GenericList[]","Int","Int","Int"])",
-                                  kTensorType, type)}}));
+    nodes.push_back(node({.id = ++id,
+                          .parent = 2,
+                          .name = "record_param_comms",
+                          .inputs = arrays_of(fmt::format(
+                              R"([{}, {}, ["0", ""], 1, "{}", [], [], 0, 1, 2])", kTensor,
+                              is_wait ? number.substr(4) : number, is_wait ? "wait" : name))}));
   }
   std::string text;
   for (const auto& [index, call] : communication_calls(parse(testing_texts::trace(nodes)))) {
@@ -447,20 +381,19 @@ std::string batches_of(const std::vector<std::string>& numbers, const char* type
 
 TEST(Comms, MessagesOfOneNumberAreABatch) {
   EXPECT_EQ(batches_of({"[1, true]", "[1, true]", "end", "[2, true]", "[3, true]", "end",
-                        "[4, true]", "[4, true]", "[4, true]"},
-                       "Tuple[Int,Bool]"),
+                        "[4, true]", "[4, true]", "[4, true]"}),
             "first next alone first first next next ");
 }
 
 TEST(Comms, WhereSingleMessagesShareNumbersOnlyTheLabelTells) {
-  EXPECT_EQ(batches_of({"1", "1", "2", "2", "end"}, "Int"), "? ? first next ");
+  EXPECT_EQ(batches_of({"1", "1", "2", "2", "end"}), "? ? first next ");
 }
 
 // As ProcessGroupNCCL numbers them, the collective behind the group has its last one's number; in
 // captures of earlier versions the calls of a group have one number.
 TEST(Comms, CollectivesThatAreIssuedAsOneAreABatch) {
   const auto batches = [](const std::vector<std::string>& numbers) {
-    return batches_of(numbers, "Tuple[Int,Bool]", "broadcast");
+    return batches_of(numbers, "broadcast");
   };
   EXPECT_EQ(batches({"[1, false]", "[2, false]", "[3, false]", "[3, false]", "end", "[3, false]"}),
             "? first:2 next:2 next:2 ? ");
@@ -473,7 +406,7 @@ TEST(Comms, CollectivesThatAreIssuedAsOneAreABatch) {
 
 TEST(Comms, BehindTheLastBatchTheWaitTellsWhichIsItsFirst) {
   const auto batches = [](const std::vector<std::string>& numbers) {
-    return batches_of(numbers, "Tuple[Int,Bool]", "broadcast");
+    return batches_of(numbers, "broadcast");
   };
   EXPECT_EQ(batches({"[1, false]", "[2, false]", "[3, false]", "end", "wait[2, false]"}),
             "? first:2 next:2 ");
@@ -485,15 +418,12 @@ TEST(Comms, BehindTheLastBatchTheWaitTellsWhichIsItsFirst) {
 }
 
 TEST(Comms, GlooSplitsMakeItAnAllToAllV) {
-  const Trace trace = parse(trace_of(
-      {.id = 3,
-       .parent = 2,
-       .name = "c10d::alltoall_base_",
-       .inputs = {.values = R"([[1,2,0,4,4,"cpu"], [3,4,0,4,4,"cpu"], [1,3], [2,2]])",
-                  .shapes = "[[4],[4],[[],[]],[[],[]]]",
-                  .types = R"json(["Tensor(float)","Tensor(float)","GenericList[Int,Int]",)json"
-                           R"("GenericList[Int,Int]"])"},
-       .schema = "x"}));
+  const Trace trace = parse(
+      trace_of({.id = 3,
+                .parent = 2,
+                .name = "c10d::alltoall_base_",
+                .inputs = arrays_of(R"([[1,2,0,4,4,"cpu"], [3,4,0,4,4,"cpu"], [1,3], [2,2]])"),
+                .schema = "x"}));
   const CommCall call = only_call(trace);
   EXPECT_EQ(call.kind, CommKind::kAllToAllV);
   EXPECT_EQ(call.name, "all_to_allv");
@@ -503,23 +433,17 @@ TEST(Comms, GlooSplitsMakeItAnAllToAllV) {
 
 TEST(Comms, GlooCallsBelowOneAnotherAreStillTwo) {
   // Gloo's other thread makes the observer take the wrong parent.
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 3, .parent = 2, .name = "c10d::barrier", .schema = "x"}));
-  nodes.push_back(node({.id = 4, .parent = 3, .name = "c10d::barrier", .schema = "x"}));
-  nodes.push_back(
-      node({.id = 5, .parent = 2, .name = "_c10d_functional::all_reduce", .schema = "x"}));
-  nodes.push_back(node({.id = 6, .parent = 5, .name = "c10d::allreduce_", .schema = "x"}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace =
+      parse(trace_of({{.id = 3, .parent = 2, .name = "c10d::barrier", .schema = "x"},
+                      {.id = 4, .parent = 3, .name = "c10d::barrier", .schema = "x"},
+                      {.id = 5, .parent = 2, .name = "_c10d_functional::all_reduce", .schema = "x"},
+                      {.id = 6, .parent = 5, .name = "c10d::allreduce_", .schema = "x"}}));
   const std::map<std::string, std::uint64_t> expected = {{"allreduce", 1}, {"barrier", 2}};
   EXPECT_EQ(count_collectives(communication_calls(trace)), expected);
 }
 
 TEST(Comms, InitIsACallButNoCollective) {
-  const Trace trace = record(
-      {.values = R"([1, ["", ""], 0, "init", [], []])",
-       .shapes = "[[],[[],[]],[],[],[],[]]",
-       .types =
-           R"(["Int","Tuple[String,String]","Int","String","GenericList[]","GenericList[]"])"});
+  const Trace trace = record(arrays_of(R"([1, ["", ""], 0, "init", [], []])"));
   const auto calls = communication_calls(trace);
   EXPECT_EQ(calls.size(), 1U);
   EXPECT_TRUE(count_collectives(calls).empty());
@@ -533,11 +457,7 @@ TEST(Comms, CanonicalNames) {
 }
 
 TEST(Comms, UnknownNamesAreNoCalls) {
-  const Trace recorded = record(
-      {.values = R"([1, ["", ""], 0, "teleport", [], []])",
-       .shapes = "[[],[[],[]],[],[],[],[]]",
-       .types =
-           R"(["Int","Tuple[String,String]","Int","String","GenericList[]","GenericList[]"])"});
+  const Trace recorded = record(arrays_of(R"([1, ["", ""], 0, "teleport", [], []])"));
   const Trace c10d =
       parse(trace_of({.id = 3, .parent = 2, .name = "c10d::teleport_", .schema = "x"}));
   for (const Trace& trace : {std::cref(recorded), std::cref(c10d)}) {
@@ -547,57 +467,38 @@ TEST(Comms, UnknownNamesAreNoCalls) {
 }
 
 /// A call as torchcomms records it, which gives its tensors' sizes as splits.
-CommCall of_torchcomms(const std::string& name, const std::string& inputs,
-                       const std::string& outputs) {
-  const std::string tensor = R"([5,6,0,4,4,"cuda:0"])";
-  const auto list = [&](const std::string& count) {
-    std::string tensors;
-    std::string shapes;
-    std::string types;
-    for (int i = 0; i < std::stoi(count); ++i) {
-      const char* const comma = i == 0 ? "" : ",";
-      tensors += comma + tensor;
-      shapes += std::string(comma) + "[4]";
-      types += std::string(comma) + "Tensor(float)";
-    }
-    return std::array{"[" + tensors + "]", "[" + shapes + "]", "GenericList[" + types + "]"};
+CommCall of_torchcomms(const std::string& name, std::size_t inputs, std::size_t outputs) {
+  const auto list = [](std::size_t count) {
+    return fmt::format("[{}]",
+                       fmt::join(std::vector<std::string>(count, R"([5,6,0,4,4,"cuda:0"])"), ","));
   };
-  const auto in = list(inputs);
-  const auto out = list(outputs);
-  return only_call(record(
-      {.values = fmt::format(R"([{}, [7,false], ["mesh",""], 0, "{}", [4], [4], -1, -1, 2])", in[0],
-                             name),
-       .shapes = fmt::format("[{},[[],[]],[[],[]],[],[],[[]],[[]],[],[],[]]", in[1]),
-       .types = fmt::format(R"(["{}","Tuple[Int,Bool]","Tuple[String,String]","Int","String",)"
-                            R"("GenericList[Int]","GenericList[Int]","Int","Int","Int"])",
-                            in[2])},
-      {.values = "[" + out[0] + "]",
-       .shapes = "[" + out[1] + "]",
-       .types = R"([")" + out[2] + R"("])"}));
+  return only_call(
+      record(arrays_of(fmt::format(R"([{}, [7,false], ["mesh",""], 0, "{}", [4], [4], -1, -1, 2])",
+                                   list(inputs), name)),
+             arrays_of(fmt::format("[{}]", list(outputs)))));
 }
 
 TEST(Comms, TorchcommsNames) {
-  EXPECT_EQ(of_torchcomms("all_reduce", "1", "1").kind, CommKind::kAllReduce);
-  EXPECT_EQ(of_torchcomms("all_gather_single", "1", "1").kind, CommKind::kAllGatherBase);
-  EXPECT_EQ(of_torchcomms("reduce_scatter_v", "2", "1").kind, CommKind::kReduceScatter);
-  EXPECT_EQ(of_torchcomms("reduce_scatter_single", "1", "1").kind, CommKind::kReduceScatterBase);
-  EXPECT_EQ(of_torchcomms("all_to_all_single", "1", "1").kind, CommKind::kAllToAll);
+  EXPECT_EQ(of_torchcomms("all_reduce", 1, 1).kind, CommKind::kAllReduce);
+  EXPECT_EQ(of_torchcomms("all_gather_single", 1, 1).kind, CommKind::kAllGatherBase);
+  EXPECT_EQ(of_torchcomms("reduce_scatter_v", 2, 1).kind, CommKind::kReduceScatter);
+  EXPECT_EQ(of_torchcomms("reduce_scatter_single", 1, 1).kind, CommKind::kReduceScatterBase);
+  EXPECT_EQ(of_torchcomms("all_to_all_single", 1, 1).kind, CommKind::kAllToAll);
   // What all_gather writes stands where others have what they read.
-  const CommCall gather = of_torchcomms("all_gather_v", "2", "1");
+  const CommCall gather = of_torchcomms("all_gather_v", 2, 1);
   EXPECT_EQ(gather.kind, CommKind::kAllGather);
   EXPECT_EQ(gather.inputs.size(), 1U);
   EXPECT_EQ(gather.outputs.size(), 2U);
   EXPECT_EQ(gather.pg_name, "mesh");
   EXPECT_EQ(gather.group_size, 2);
-  const CommCall uneven = of_torchcomms("all_to_all_v_single", "1", "1");
+  const CommCall uneven = of_torchcomms("all_to_all_v_single", 1, 1);
   EXPECT_EQ(uneven.kind, CommKind::kAllToAllV);
   EXPECT_TRUE(uneven.in_splits.empty());
   EXPECT_TRUE(uneven.lacks_splits);
 }
 
 TEST(CommsRefusal, TooFewInputs) {
-  const Trace trace = record(
-      {.values = R"([0, "allreduce"])", .shapes = "[[],[]]", .types = R"(["Int","String"])"});
+  const Trace trace = record(arrays_of(R"([0, "allreduce"])"));
   EXPECT_EQ(error_of([&trace] { static_cast<void>(communication_calls(trace)); }),
             "a collective cannot be read\n"
             "  file:     t.json\n"
@@ -609,12 +510,9 @@ TEST(CommsRefusal, TooFewInputs) {
 }
 
 TEST(CommsRefusal, SplitsThatNoTensorHas) {
-  const auto refused = [](const std::string& splits, const std::string& types) {
+  const auto refused = [](const std::string& splits) {
     const Trace trace =
-        record({.values = R"([1, ["", ""], 0, "all_to_allv", [)" + splits + "], []]",
-                .shapes = "[[],[[],[]],[],[],[[],[]],[]]",
-                .types = R"(["Int","Tuple[String,String]","Int","String","GenericList[)" + types +
-                         R"(]","GenericList[]"])"});
+        record(arrays_of(R"([1, ["", ""], 0, "all_to_allv", [)" + splits + "], []]"));
     return error_of([&trace] { static_cast<void>(communication_calls(trace)); });
   };
   const std::string start =
@@ -624,8 +522,8 @@ TEST(CommsRefusal, SplitsThatNoTensorHas) {
       "  node:     3\n"
       "  field:    inputs\n"
       "  expected: splits of 0 or more, with a sum below 2^63\n";
-  EXPECT_EQ(refused("2, -3", "Int,Int"), start + "  got:      -3");
-  EXPECT_EQ(refused("9223372036854775807, 1", "Int,Int"), start + "  got:      1");
+  EXPECT_EQ(refused("2, -3"), start + "  got:      -3");
+  EXPECT_EQ(refused("9223372036854775807, 1"), start + "  got:      1");
 }
 
 /// A trace with one process-group node that holds this JSON, quotes escaped.
@@ -634,11 +532,10 @@ Trace with_groups(const std::string& json) {
   for (const char c : json) {
     escaped += c == '"' ? "\\\"" : std::string(1, c);
   }
-  return parse(trace_of(
-      {.id = 3,
-       .parent = 2,
-       .name = "## process_group:init ##",
-       .inputs = {.values = "[\"" + escaped + "\"]", .shapes = "[[]]", .types = R"(["String"])"}}));
+  return parse(trace_of({.id = 3,
+                         .parent = 2,
+                         .name = "## process_group:init ##",
+                         .inputs = arrays_of("[\"" + escaped + "\"]")}));
 }
 
 TEST(ProcessGroups, OfTheNewestTorch) {

@@ -136,18 +136,14 @@ TEST(TraceRefusal, DamageThatIsNotTheNames) {
 }
 
 TEST(TraceRefusal, DuplicateIds) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 5, .parent = 2, .name = "a"}));
-  nodes.push_back(node({.id = 5, .parent = 2, .name = "b"}));
-  EXPECT_EQ(parse_error(trace(nodes)), told("two nodes have the same id", "file: t.json", "node: 5",
-                                            "field: id", "expected: each id once", "got: a and b"));
+  EXPECT_EQ(parse_error(trace_of(
+                {{.id = 5, .parent = 2, .name = "a"}, {.id = 5, .parent = 2, .name = "b"}})),
+            told("two nodes have the same id", "file: t.json", "node: 5", "field: id",
+                 "expected: each id once", "got: a and b"));
 }
 
 TEST(TraceRefusal, OwnAncestor) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 5, .parent = 6}));
-  nodes.push_back(node({.id = 6, .parent = 5}));
-  EXPECT_EQ(parse_error(trace(nodes)),
+  EXPECT_EQ(parse_error(trace_of({{.id = 5, .parent = 6}, {.id = 6, .parent = 5}})),
             told("a node is its own ancestor", "file: t.json", "node: 5", "field: parent",
                  "expected: parents that lead to node 1", "got: a circle through node 6"));
   EXPECT_EQ(parse_error(trace_of({.id = 3, .parent = 3})),

@@ -34,19 +34,15 @@ TEST(TraceTree, FileOrderDoesNotMatter) {
 }
 
 TEST(TraceTree, OrphanHangsFromItsThreadsRoot) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 9, .parent = 6}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace = parse(trace_of({.id = 9, .parent = 6}));
   EXPECT_EQ(parent_id(trace, 9), 2U);
   EXPECT_EQ(trace.losses[Loss::kOrphanNodes], 1U);
   EXPECT_EQ(trace.losses[Loss::kMadeUpThreadRoots], 0U);
 }
 
 TEST(TraceTree, ThreadRootThatTheFileLacksIsMadeUpUnderItsOwnId) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 9, .parent = 8, .tid = 2}));
-  nodes.push_back(node({.id = 12, .parent = 8, .tid = 2}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace =
+      parse(trace_of({{.id = 9, .parent = 8, .tid = 2}, {.id = 12, .parent = 8, .tid = 2}}));
   ASSERT_EQ(trace.nodes.size(), 5U);
   EXPECT_EQ(trace.nodes[trace.find(8)].name, "[pytorch|profiler|execution_trace|thread]");
   EXPECT_EQ(trace.nodes[trace.find(8)].tid, 2U);
@@ -57,20 +53,16 @@ TEST(TraceTree, ThreadRootThatTheFileLacksIsMadeUpUnderItsOwnId) {
 }
 
 TEST(TraceTree, MadeUpRootTakesAFreeIdWhereTheNamedOneIsTaken) {
-  std::vector<std::string> nodes = roots();
   // Node 20 names parent 30, which is no node; 19 is taken, 18 is free.
-  nodes.push_back(node({.id = 19, .parent = 2}));
-  nodes.push_back(node({.id = 20, .parent = 30, .tid = 2}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace =
+      parse(trace_of({{.id = 19, .parent = 2}, {.id = 20, .parent = 30, .tid = 2}}));
   EXPECT_EQ(parent_id(trace, 20), 18U);
   EXPECT_EQ(trace.losses[Loss::kMadeUpThreadRoots], 1U);
   EXPECT_EQ(trace.losses[Loss::kOrphanNodes], 1U);
 }
 
 TEST(TraceTree, ThreadWithoutAFreeIdHangsFromTheProcess) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 3, .parent = 77, .tid = 2}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace = parse(trace_of({.id = 3, .parent = 77, .tid = 2}));
   EXPECT_EQ(parent_id(trace, 3), 1U);
   EXPECT_EQ(trace.losses[Loss::kMadeUpThreadRoots], 0U);
   EXPECT_EQ(trace.losses[Loss::kOrphanNodes], 1U);
@@ -86,10 +78,7 @@ TEST(TraceTree, ProcessRootThatTheFileLacksIsMadeUp) {
 }
 
 TEST(TraceTree, ParentWithALaterIdThatIsNoCircleIsAnOrphans) {
-  std::vector<std::string> nodes = roots();
-  nodes.push_back(node({.id = 5, .parent = 9}));
-  nodes.push_back(node({.id = 9, .parent = 2}));
-  const Trace trace = parse(testing_texts::trace(nodes));
+  const Trace trace = parse(trace_of({{.id = 5, .parent = 9}, {.id = 9, .parent = 2}}));
   EXPECT_EQ(parent_id(trace, 5), 2U);
   EXPECT_EQ(trace.losses[Loss::kOrphanNodes], 1U);
 }
