@@ -1,5 +1,5 @@
 understudy_golden(replay
-  bad_comms bad_device bad_pace bad_page_faults bad_slow bad_timeout batch size checksums_are_input checksums_elsewhere checksums_fresh checksums_recurrent comms_simulated comms_simulated_refused comms_without_gpu compiled compiled_optimizer coverage_by_time dropped help
+  bad_comms bad_device bad_pace bad_page_faults bad_slow bad_timeout batch size checksums_are_input checksums_elsewhere checksums_fresh checksums_recurrent comms_simulated comms_simulated_refused comms_without_gpu compiled compiled_optimizer coverage_by_time help
   interrupted interrupted_term machine_code_unsaid max_input memory_limit memory_limit_bad min_coverage no_iterations no_memory
   no_room_for_report no_such_library op_map_bad op_map_in_bench no_such_rank one_of_eight one_output operator_throws operator_throws_continued
   refused_operator
@@ -10,7 +10,7 @@ understudy_golden(replay
   sweep_bad_kind sweep_bad_sizes sweep_with_benchmark sweep_without_ranks world_size world_size_json)
 if(TARGET understudy_backend_mpi)
   understudy_golden(replay
-    eight_ranks mpirun_on_path rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench
+    mpirun_on_path rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench
     ranks_fewer ranks_interrupted ranks_interrupted_term ranks_killed ranks_min_coverage ranks_mismatch ranks_mismatch_size
     ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws ranks_parallel ranks_scaled
     ranks_operator_throws_json ranks_operator_times ranks_other_arguments ranks_other_benchmarks ranks_out_of_memory
