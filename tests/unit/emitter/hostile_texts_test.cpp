@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
+#include <utility>
 
 #include "emitter/source/emit.h"
 #include "foreign_text.h"
@@ -167,7 +169,16 @@ class HostileTexts : public testing::Test {
   }
 
   /// The kinds of its tokens, or its syntax tree without texts and names; empty: it has none.
-  [[nodiscard]] std::string shape_of(const std::string& path, const std::string& content) const {
+  /// Files that are the same again are not read again.
+  [[nodiscard]] std::string shape_of(const std::string& path, const std::string& content) {
+    const auto [shape, is_new] = shapes_.try_emplace({path, content});
+    if (is_new) {
+      shape->second = read_shape(path, content);
+    }
+    return shape->second;
+  }
+
+  [[nodiscard]] std::string read_shape(const std::string& path, const std::string& content) const {
     const fs::path file = folder_ / ("file" + fs::path(path).extension().string());
     std::ofstream(file, std::ios::binary) << content;
     if (path.ends_with(".py")) {
@@ -194,7 +205,7 @@ class HostileTexts : public testing::Test {
   }
 
   void expect_same_shape(Language language, const Bench& plain, const Bench& bench,
-                         const std::string& name) const {
+                         const std::string& name) {
     const Project expected = emit_project(plain, language, "a b");
     const Project project = emit_project(bench, language, name);
     ASSERT_EQ(project.files.size(), expected.files.size());
@@ -210,6 +221,7 @@ class HostileTexts : public testing::Test {
   }
 
   fs::path folder_;
+  std::map<std::pair<std::string, std::string>, std::string> shapes_;  ///< by path and content
 };
 
 TEST_F(HostileTexts, AreLiteralsAndCommentsWhateverTheyHold) {
