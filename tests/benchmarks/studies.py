@@ -1,0 +1,39 @@
+"""What studies share: the samples, programs that must succeed, a folder to work in, and how a study ends."""
+import argparse
+import contextlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "fleet_samples"
+BUILD = ROOT / "build" / "release"
+
+sys.path.insert(0, str(ROOT / "capture"))
+from understudy_capture.endings import Refused, run_main  # noqa: E402, F401
+
+
+class Failed(Refused):
+    """A program failed; the text has what it said."""
+
+
+def call(*command, good=(0,), **options):
+    """Runs a program and returns its output; `options` are those of subprocess.run()."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    if done.returncode not in good:
+        raise Failed(f"{' '.join(map(str, command))}\nended with status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def parser_of(text):
+    return argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+@contextlib.contextmanager
+def work_folder(kept=None):
+    """`kept`, which is made, or a folder that goes away."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (kept or Path(scratch)).absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
