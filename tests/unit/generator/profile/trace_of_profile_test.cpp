@@ -20,6 +20,27 @@ using et_schema::Profile;
 using et_schema::Tensor;
 using et_schema::Trace;
 
+/// Answers as elementwise operators do: like the first tensor, and new.
+std::vector<CallResults> like_first(std::span<const AskedCall> calls) {
+  std::vector<CallResults> answers;
+  for (const AskedCall& call : calls) {
+    CallResults& answer = answers.emplace_back();
+    et_schema::for_each_tensor(call.inputs, [&](const Tensor& tensor) {
+      if (answer.tensors.empty()) {
+        ResultTensor& result = answer.tensors.emplace_back();
+        result.dtype = tensor.dtype;
+        result.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
+        result.strides.assign(tensor.strides.begin(), tensor.strides.end());
+      }
+    });
+  }
+  return answers;
+}
+
+std::vector<CallResults> know_nothing(std::span<const AskedCall> calls) {
+  return std::vector<CallResults>(calls.size(), CallResults{{}, {}, "contents decide"});
+}
+
 /// A profile, event by event; times in microseconds.
 class ProfileText {
  public:
@@ -59,6 +80,10 @@ class ProfileText {
     return et_schema::parse_kineto("{\"traceEvents\":[" + events_ + "]}", "p.json",
                                    et_schema::KinetoDetail::kArguments);
   }
+  [[nodiscard]] Trace trace(const AskResults& ask = like_first) const {
+    Profile profile = parsed();
+    return trace_of_profile(profile, ask);
+  }
 
  private:
   std::string events_;
@@ -87,27 +112,6 @@ const std::string kOne = shapes("[[4,8]]", "[[8,1]]", R"(["float"])", R"([""])")
 const std::string kTwo = shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]",
                                 R"(["float","float","Scalar"])", R"(["","","1"])");
 
-/// Answers as elementwise operators do: like the first tensor, and new.
-std::vector<CallResults> like_first(std::span<const AskedCall> calls) {
-  std::vector<CallResults> answers;
-  for (const AskedCall& call : calls) {
-    CallResults& answer = answers.emplace_back();
-    et_schema::for_each_tensor(call.inputs, [&](const Tensor& tensor) {
-      if (answer.tensors.empty()) {
-        ResultTensor& result = answer.tensors.emplace_back();
-        result.dtype = tensor.dtype;
-        result.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
-        result.strides.assign(tensor.strides.begin(), tensor.strides.end());
-      }
-    });
-  }
-  return answers;
-}
-
-std::vector<CallResults> know_nothing(std::span<const AskedCall> calls) {
-  return std::vector<CallResults>(calls.size(), CallResults{{}, {}, "contents decide"});
-}
-
 const Node& node_of(const Trace& trace, std::string_view name, int which = 0) {
   for (const Node& node : trace.nodes) {
     if (node.name == name && which-- == 0) {
@@ -125,7 +129,7 @@ const Tensor& output(const Node& node) {
 }
 
 TEST(TraceOfProfile, OverloadsFollowNumberAndTypesOfArguments) {
-  Profile profile =
+  const Trace trace =
       ProfileText()
           .op("aten::add", 0, 10, kTwo)
           .op("aten::add", 20, 10,
@@ -137,8 +141,7 @@ TEST(TraceOfProfile, OverloadsFollowNumberAndTypesOfArguments) {
           .op("aten::add", 60, 10,
               shapes("[[4,8],[4,8],[],[4,8]]", "[[8,1],[8,1],[],[8,1]]",
                      R"(["float","float","Scalar","float"])", R"(["","","1",""])"))
-          .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+          .trace();
   EXPECT_TRUE(node_of(trace, "aten::add").op_schema.starts_with("aten::add.Tensor("));
   EXPECT_TRUE(node_of(trace, "aten::add", 1).op_schema.starts_with("aten::add.Scalar("));
   EXPECT_EQ(node_of(trace, "aten::add", 1).inputs[1].as_double(), 2.5);
@@ -156,21 +159,19 @@ TEST(TraceOfProfile, NumbersThatAreNotToldAreDefaultsOrOpenTheirOperator) {
       shapes("[[4,8],[],[],[]]", "[[8,1],[],[],[]]", R"(["float","ScalarList","Scalar",""])", "[]");
   const std::string kAdd =
       shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]", R"(["float","float","Scalar"])", "[]");
-  Profile profile =
-      ProfileText().op("aten::add", 0, 10, kAdd).op("aten::sum", 20, 10, kSum).parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace =
+      ProfileText().op("aten::add", 0, 10, kAdd).op("aten::sum", 20, 10, kSum).trace();
   EXPECT_EQ(node_of(trace, "aten::add").inputs[2].as_int(), 1);
   EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 1U);
   EXPECT_EQ(node_of(trace, "aten::sum").op_schema, "") << "over which dimensions is not known";
 }
 
 TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
-  Profile profile = ProfileText()
-                        .op("aten::relu", 0, 10, kOne)
-                        .op("aten::tanh", 20, 10, kOne)
-                        .op("aten::add", 40, 10, kTwo)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::relu", 0, 10, kOne)
+                          .op("aten::tanh", 20, 10, kOne)
+                          .op("aten::add", 40, 10, kTwo)
+                          .trace();
   const Tensor& relu = output(node_of(trace, "aten::relu"));
   const Node& tanh = node_of(trace, "aten::tanh");
   EXPECT_EQ(input(tanh, 0).tensor_id, relu.tensor_id);
@@ -181,27 +182,25 @@ TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
 }
 
 TEST(TraceOfProfile, WhatIsFreedIsReadNoMore) {
-  Profile profile = ProfileText()
-                        .op("aten::relu", 0, 10, kOne)
-                        .memory(5, 1000, 512)
-                        .op("aten::tanh", 20, 10, kOne)
-                        .memory(25, 2000, 512)
-                        .memory(32, 2000, -512)  // tanh's result, which nobody reads
-                        .op("aten::neg", 40, 10, kOne)
-                        .memory(45, 3000, 512)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::relu", 0, 10, kOne)
+                          .memory(5, 1000, 512)
+                          .op("aten::tanh", 20, 10, kOne)
+                          .memory(25, 2000, 512)
+                          .memory(32, 2000, -512)  // tanh's result, which nobody reads
+                          .op("aten::neg", 40, 10, kOne)
+                          .memory(45, 3000, 512)
+                          .trace();
   EXPECT_EQ(input(node_of(trace, "aten::neg"), 0).tensor_id,
             output(node_of(trace, "aten::relu")).tensor_id);
 }
 
 TEST(TraceOfProfile, ChildrenHaveTheirParentsTensors) {
-  Profile profile = ProfileText()
-                        .op("aten::add", 0, 100, kTwo)
-                        .op("aten::neg", 10, 20, kOne)
-                        .op("aten::abs", 40, 20, kOne)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::add", 0, 100, kTwo)
+                          .op("aten::neg", 10, 20, kOne)
+                          .op("aten::abs", 40, 20, kOne)
+                          .trace();
   const Node& add = node_of(trace, "aten::add");
   EXPECT_EQ(input(node_of(trace, "aten::neg"), 0).tensor_id, input(add, 0).tensor_id);
   const Node& abs = node_of(trace, "aten::abs");
@@ -211,30 +210,27 @@ TEST(TraceOfProfile, ChildrenHaveTheirParentsTensors) {
 }
 
 TEST(TraceOfProfile, WhatNothingTellsIsOpened) {
-  Profile profile = ProfileText()
-                        .op("aten::add", 0, 100, kTwo)
-                        .op("aten::relu_", 10, 20, kOne)
-                        .op("vendor::fused", 200, 10, kOne)
-                        .op("aten::mul", 300, 10)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, know_nothing);
+  const Trace trace = ProfileText()
+                          .op("aten::add", 0, 100, kTwo)
+                          .op("aten::relu_", 10, 20, kOne)
+                          .op("vendor::fused", 200, 10, kOne)
+                          .op("aten::mul", 300, 10)
+                          .trace(know_nothing);
   EXPECT_FALSE(node_of(trace, "aten::add").op_schema.empty()) << "its child's result is its own";
   EXPECT_FALSE(node_of(trace, "aten::relu_").op_schema.empty()) << "it returns what it writes";
   EXPECT_TRUE(node_of(trace, "vendor::fused").op_schema.empty());
   EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U);
   EXPECT_TRUE(node_of(trace, "aten::mul").op_schema.empty());
   EXPECT_EQ(trace.losses[Loss::kUnshapedOperators], 1U);
-  Profile other = ProfileText().op("aten::add", 0, 100, kTwo).parsed();
-  const Trace opened = trace_of_profile(other, know_nothing);
+  const Trace opened = ProfileText().op("aten::add", 0, 100, kTwo).trace(know_nothing);
   EXPECT_TRUE(node_of(opened, "aten::add").op_schema.empty());
   EXPECT_EQ(opened.losses[Loss::kUnknownResults], 1U);
 }
 
 TEST(TraceOfProfile, AutocastCallsTheInnerOne) {
   const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
-  Profile profile =
-      ProfileText().op("aten::relu", 0, 100, kOne).op("aten::relu", 20, 50, half).parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace =
+      ProfileText().op("aten::relu", 0, 100, kOne).op("aten::relu", 20, 50, half).trace();
   EXPECT_TRUE(node_of(trace, "aten::relu").op_schema.empty());
   EXPECT_EQ(input(node_of(trace, "aten::relu", 1), 0).dtype, et_schema::DType::kFloat16);
   EXPECT_EQ(trace.losses[Loss::kOpenedCasts], 1U);
@@ -244,15 +240,14 @@ TEST(TraceOfProfile, ABackwardNodeReadsWhatItsForwardOperatorHad) {
   const auto sequence = [](int number, int forward_thread) {
     return fmt::format(R"(,"Sequence number":{},"Fwd thread id":{})", number, forward_thread);
   };
-  Profile profile = ProfileText()
-                        .op("aten::tanh", 0, 10, kOne + sequence(7, 0))
-                        .op("aten::exp", 20, 10, kOne + sequence(8, 0))
-                        .op("aten::neg", 40, 10, kOne)
-                        .op("autograd::engine::evaluate_function: TanhBackward0", 100, 50,
-                            sequence(7, 1).substr(1), 2)
-                        .op("aten::abs", 110, 10, kOne, 2)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::tanh", 0, 10, kOne + sequence(7, 0))
+                          .op("aten::exp", 20, 10, kOne + sequence(8, 0))
+                          .op("aten::neg", 40, 10, kOne)
+                          .op("autograd::engine::evaluate_function: TanhBackward0", 100, 50,
+                              sequence(7, 1).substr(1), 2)
+                          .op("aten::abs", 110, 10, kOne, 2)
+                          .trace();
   const Node& tanh = node_of(trace, "aten::tanh");
   const std::int64_t read = input(node_of(trace, "aten::abs"), 0).tensor_id;
   EXPECT_TRUE(read == input(tanh, 0).tensor_id || read == output(tanh).tensor_id);
@@ -286,8 +281,7 @@ TEST(TraceOfProfile, TheBackwardPassTellsWhatIsReadAgain) {
       .op("aten::neg", 310, 10, kOne, 2)
       .op("aten::add", 360, 10, kTwo, 2);
   node(text, "ReluBackward0", 1, 400).op("aten::abs", 410, 10, kOne, 2);
-  Profile profile = text.parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = text.trace();
   const Node& add = node_of(trace, "aten::add");
   EXPECT_EQ(input(add, 0).tensor_id, output(node_of(trace, "aten::relu")).tensor_id);
   EXPECT_EQ(input(add, 1).tensor_id, output(node_of(trace, "aten::exp")).tensor_id);
@@ -304,14 +298,13 @@ TEST(TraceOfProfile, ANodeFreesWhatItsOperatorRead) {
       .memory(25, 2000, 512)
       .op("aten::exp", 40, 10, kOne + "," + sequence(3));
   node(text, "ExpBackward0", 3, 200).memory(280, 1000, -512);
-  Profile profile = text.parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = text.trace();
   EXPECT_EQ(input(node_of(trace, "aten::exp"), 0).tensor_id,
             output(node_of(trace, "aten::relu")).tensor_id);
 }
 
 TEST(TraceOfProfile, ChildrenTellTheListsThatAreLeftOut) {
-  Profile profile =
+  const Trace trace =
       ProfileText()
           .op("aten::_foreach_addcdiv_", 0, 100,
               shapes("[[],[],[],[]]", "[[],[],[],[]]",
@@ -322,8 +315,7 @@ TEST(TraceOfProfile, ChildrenTellTheListsThatAreLeftOut) {
           .op("aten::addcdiv_", 30, 10,
               shapes("[[2,8],[2,8],[2,8],[]]", "[[8,1],[8,1],[8,1],[]]",
                      R"(["float","float","float","Scalar"])", R"(["","","","0.25"])"))
-          .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+          .trace();
   const Node& list = node_of(trace, "aten::_foreach_addcdiv_");
   EXPECT_TRUE(list.op_schema.starts_with("aten::_foreach_addcdiv_.ScalarList("));
   ASSERT_EQ(list.inputs[2].items().size(), 2U);
@@ -332,7 +324,7 @@ TEST(TraceOfProfile, ChildrenTellTheListsThatAreLeftOut) {
 }
 
 TEST(TraceOfProfile, AnEmptyListBesideShortOnesIsEmpty) {
-  Profile profile =
+  const Trace trace =
       ProfileText()
           .op("torch::autograd::AccumulateGrad", 0, 5, kOne)
           .op("aten::_fused_sgd_", 10, 10,
@@ -341,8 +333,7 @@ TEST(TraceOfProfile, AnEmptyListBesideShortOnesIsEmpty) {
                      R"(["TensorList","TensorList","TensorList","Scalar","Scalar","Scalar",)"
                      R"("Scalar","Scalar","Scalar","Scalar","",""])",
                      R"(["","","","0.","0.9","0.1","0.","False","False","False","",""])"))
-          .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+          .trace();
   const Node& step = node_of(trace, "aten::_fused_sgd_");
   EXPECT_EQ(step.inputs[1].items().size(), 1U);
   EXPECT_EQ(step.inputs[2].items().size(), 0U);
@@ -350,31 +341,29 @@ TEST(TraceOfProfile, AnEmptyListBesideShortOnesIsEmpty) {
 
 TEST(TraceOfProfile, ListsHaveTheTypesOfTheirTensors) {
   const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
-  Profile profile = ProfileText()
-                        .op("aten::relu", 0, 10, half)
-                        .op("aten::cat", 20, 10,
-                            shapes("[[[4,8],[4,8]],[]]", "[[[8,1],[8,1]],[]]",
-                                   R"(["TensorList","Scalar"])", R"(["","0"])"))
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::relu", 0, 10, half)
+                          .op("aten::cat", 20, 10,
+                              shapes("[[[4,8],[4,8]],[]]", "[[[8,1],[8,1]],[]]",
+                                     R"(["TensorList","Scalar"])", R"(["","0"])"))
+                          .trace();
   const Node& cat = node_of(trace, "aten::cat");
   EXPECT_EQ(cat.inputs[0].items()[0].tensor().dtype, et_schema::DType::kFloat16);
   EXPECT_EQ(output(cat).dtype, et_schema::DType::kFloat16);
 }
 
 TEST(TraceOfProfile, CommunicationHasTheTensorsOfItsCaller) {
-  Profile profile = ProfileText()
-                        .op("aten::relu", 0, 10, kOne)
-                        .op("c10d::allreduce_", 20, 50,
-                            shapes("[[[4,8]],[],[],[],[],[]]", "[[[8,1]],[],[],[],[],[]]",
-                                   R"(["TensorList","","","","Scalar","Scalar"])",
-                                   R"(["","","","","True","-1"])"))
-                        .op("record_param_comms", 30, 10,
-                            R"("Collective name":"allreduce","dtype":"Float","In msg nelems":32,)"
-                            R"("Out msg nelems":32,"Group size":2,"Process Group Name":"0",)"
-                            R"("Process Group Description":"default_pg","In split size":"[]")")
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::relu", 0, 10, kOne)
+                          .op("c10d::allreduce_", 20, 50,
+                              shapes("[[[4,8]],[],[],[],[],[]]", "[[[8,1]],[],[],[],[],[]]",
+                                     R"(["TensorList","","","","Scalar","Scalar"])",
+                                     R"(["","","","","True","-1"])"))
+                          .op("record_param_comms", 30, 10,
+                              R"("Collective name":"allreduce","dtype":"Float","In msg nelems":32,)"
+                              R"("Out msg nelems":32,"Group size":2,"Process Group Name":"0",)"
+                              R"("Process Group Description":"default_pg","In split size":"[]")")
+                          .trace();
   const auto calls = et_schema::communication_calls(trace);
   ASSERT_EQ(calls.size(), 1U);
   const et_schema::CommCall& call = calls.begin()->second;
@@ -394,13 +383,12 @@ TEST(TraceOfProfile, IndicesAreToldByWhatIndexDoesBelow) {
       shapes("[[16,32,8],[]]", "[[256,8,1],[]]", R"(["float",""])", R"(["",""])");
   const std::string index =
       shapes("[[5],[]]", "[[1],[]]", R"(["long int","ScalarList"])", R"(["","[1, 5, 1]"])");
-  Profile profile = ProfileText()
-                        .op("aten::index", 0, 50, untold)
-                        .op("aten::as_strided", 10, 5, restrided("[16, 5, 8]", "[256, 0, 1]"))
-                        .op("aten::reshape", 20, 5, index)
-                        .op("aten::index", 100, 50, untold)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::index", 0, 50, untold)
+                          .op("aten::as_strided", 10, 5, restrided("[16, 5, 8]", "[256, 0, 1]"))
+                          .op("aten::reshape", 20, 5, index)
+                          .op("aten::index", 100, 50, untold)
+                          .trace();
   const std::span<const et_schema::Value> indices = node_of(trace, "aten::index").inputs[1].items();
   ASSERT_EQ(indices.size(), 2U);
   EXPECT_TRUE(indices[0].is(et_schema::ValueKind::kNone));
@@ -415,7 +403,7 @@ TEST(TraceOfProfile, IndicesThatAddUpOnAGpuAreToldByTheirStrides) {
     return shapes("[[36],[]]", "[[1],[]]", R"(["long int","Scalar"])",
                   fmt::format(R"(["","{}"])", value));
   };
-  Profile profile =
+  const Trace trace =
       ProfileText()
           .op("aten::_index_put_impl_", 0, 90,
               shapes("[[40,9,7],[],[40,36],[],[]]", "[[63,7,1],[],[36,1],[],[]]",
@@ -424,8 +412,7 @@ TEST(TraceOfProfile, IndicesThatAddUpOnAGpuAreToldByTheirStrides) {
           .op("aten::mul", 20, 5, number("7"))
           .op("aten::remainder", 30, 5, number("7"))
           .op("aten::mul", 40, 5, number("1"))
-          .parsed();
-  const Trace trace = trace_of_profile(profile, know_nothing);
+          .trace(know_nothing);
   const std::span<const et_schema::Value> indices =
       node_of(trace, "aten::_index_put_impl_").inputs[1].items();
   ASSERT_EQ(indices.size(), 3U);
@@ -440,27 +427,25 @@ TEST(TraceOfProfile, AnEquationIsToldByHowOperandsArePermuted) {
     return shapes(fmt::format("[{},[]]", sizes), "[[1,1,1],[]]", R"(["float","ScalarList"])",
                   fmt::format(R"(["","{}"])", order));
   };
-  Profile profile = ProfileText()
-                        .op("aten::einsum", 0, 90,
-                            shapes("[[],[[4,8],[8,6]],[]]", "[[],[[8,1],[6,1]],[]]",
-                                   R"(["","TensorList",""])", R"(["","",""])"))
-                        .op("aten::permute", 10, 5, permuted("[4,8,1]", "[0, 2, 1]"))
-                        .op("aten::permute", 20, 5, permuted("[8,6,1]", "[2, 1, 0]"))
-                        .op("aten::view", 30, 5, permuted("[4,6,1]", "[4, 6]"))
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::einsum", 0, 90,
+                              shapes("[[],[[4,8],[8,6]],[]]", "[[],[[8,1],[6,1]],[]]",
+                                     R"(["","TensorList",""])", R"(["","",""])"))
+                          .op("aten::permute", 10, 5, permuted("[4,8,1]", "[0, 2, 1]"))
+                          .op("aten::permute", 20, 5, permuted("[8,6,1]", "[2, 1, 0]"))
+                          .op("aten::view", 30, 5, permuted("[4,6,1]", "[4, 6]"))
+                          .trace();
   EXPECT_EQ(node_of(trace, "aten::einsum").inputs[0].text(), "ac,cb->ab");
   EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 0U);
 }
 
 TEST(TraceOfProfile, WithoutItsEquationEinsumIsOpened) {
-  Profile profile = ProfileText()
-                        .op("aten::einsum", 0, 90,
-                            shapes("[[],[[4,4]],[]]", "[[],[[4,1]],[]]", R"(["","TensorList",""])",
-                                   R"(["","",""])"))
-                        .op("aten::relu", 10, 5, kOne)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::einsum", 0, 90,
+                              shapes("[[],[[4,4]],[]]", "[[],[[4,1]],[]]",
+                                     R"(["","TensorList",""])", R"(["","",""])"))
+                          .op("aten::relu", 10, 5, kOne)
+                          .trace();
   EXPECT_EQ(node_of(trace, "aten::einsum").op_schema, "");
   EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U);
 }
@@ -525,14 +510,13 @@ TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
 
 TEST(TraceOfProfile, AGatherHasATensorOfEachRankUnlessItsRanksAreDamaged) {
   const auto outputs = [](std::string_view elements, std::string_view ranks) {
-    Profile profile =
+    const Trace trace =
         ProfileText()
             .op("record_param_comms", 30, 10,
                 fmt::format(R"("Collective name":"all_gather","dtype":"Float","In msg nelems":4,)"
                             R"("Out msg nelems":{},"Group size":{},"Process Group Name":"0")",
                             elements, ranks))
-            .parsed();
-    const Trace trace = trace_of_profile(profile, like_first);
+            .trace();
     return et_schema::communication_calls(trace).begin()->second.outputs.size();
   };
   EXPECT_EQ(outputs("8", "2"), 2U);
@@ -540,13 +524,12 @@ TEST(TraceOfProfile, AGatherHasATensorOfEachRankUnlessItsRanksAreDamaged) {
 }
 
 TEST(TraceOfProfile, WhatAClassOfPythonsTakesOnIsOpened) {
-  Profile profile = ProfileText()
-                        .op("aten::add", 0, 90, kTwo)
-                        .op("PythonSubclass", 5, 80, kTwo)
-                        .op("aten::add", 20, 10, kTwo)
-                        .op("aten::add", 100, 10, kTwo)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::add", 0, 90, kTwo)
+                          .op("PythonSubclass", 5, 80, kTwo)
+                          .op("aten::add", 20, 10, kTwo)
+                          .op("aten::add", 100, 10, kTwo)
+                          .trace();
   EXPECT_EQ(node_of(trace, "aten::add", 0).op_schema, "")
       << "its arguments are no tensors in memory";
   EXPECT_NE(node_of(trace, "aten::add", 1).op_schema, "");
@@ -586,12 +569,11 @@ TEST(TraceOfProfile, ListsOfRanksHaveATensorForEach) {
 }
 
 TEST(TraceOfProfile, WithoutShapesAndDeviceTheOutermostOperatorsAreKernels) {
-  Profile profile = ProfileText()
-                        .op("aten::linear", 0, 50)
-                        .op("aten::addmm", 10, 30)
-                        .op("aten::t", 60, 5)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::linear", 0, 50)
+                          .op("aten::addmm", 10, 30)
+                          .op("aten::t", 60, 5)
+                          .trace();
   EXPECT_EQ(node_of(trace, "aten::linear").kernel_backend, "unknown");
   EXPECT_EQ(node_of(trace, "aten::addmm").kernel_backend, "");
   EXPECT_EQ(node_of(trace, "aten::t").kernel_backend, "unknown");
@@ -622,11 +604,6 @@ TEST(TraceOfProfile, TwoResultsAreTwoTensors) {
   const std::string kQr = shapes("[[4,8],[]]", "[[8,1],[]]", R"(["float",""])", R"(["",""])");
   const std::string kOut = shapes("[[4,8],[],[4,8]]", "[[8,1],[],[8,1]]",
                                   R"(["float","Scalar","float"])", R"(["","0",""])");
-  Profile profile = ProfileText()
-                        .op("aten::linalg_qr", 0, 50, kQr)
-                        .op("aten::alias", 10, 10, kOne)
-                        .op("aten::triu", 30, 10, kOut)
-                        .parsed();
   const auto two = [](std::span<const AskedCall> calls) {
     std::vector<CallResults> answers = like_first(calls);
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -636,7 +613,11 @@ TEST(TraceOfProfile, TwoResultsAreTwoTensors) {
     }
     return answers;
   };
-  const Trace trace = trace_of_profile(profile, two);
+  const Trace trace = ProfileText()
+                          .op("aten::linalg_qr", 0, 50, kQr)
+                          .op("aten::alias", 10, 10, kOne)
+                          .op("aten::triu", 30, 10, kOut)
+                          .trace(two);
   const Node& qr = node_of(trace, "aten::linalg_qr");
   EXPECT_NE(qr.outputs[0].tensor().storage_id, qr.outputs[1].tensor().storage_id);
   const Node& triu = node_of(trace, "aten::triu");
@@ -646,14 +627,13 @@ TEST(TraceOfProfile, TwoResultsAreTwoTensors) {
 TEST(TraceOfProfile, WhatHasNoStridesIsSparse) {
   const std::string kProduct =
       shapes("[[4,4],[4,8]]", "[[],[8,1]]", R"(["float","float"])", R"(["",""])");
-  Profile profile = ProfileText().op("aten::_sparse_mm", 0, 10, kProduct).parsed();
   const auto like_second = [](std::span<const AskedCall> calls) {
     EXPECT_EQ(calls.front().inputs[0].tensor().strides.size(), 0U);
     CallResults answer;
     answer.tensors.push_back({et_schema::DType::kFloat32, {4, 8}, {8, 1}});
     return std::vector<CallResults>(calls.size(), answer);
   };
-  const Trace trace = trace_of_profile(profile, like_second);
+  const Trace trace = ProfileText().op("aten::_sparse_mm", 0, 10, kProduct).trace(like_second);
   const Node& product = node_of(trace, "aten::_sparse_mm");
   EXPECT_FALSE(input(product, 0).has_storage());
   EXPECT_TRUE(input(product, 1).has_storage());
@@ -665,14 +645,13 @@ TEST(TraceOfProfile, WhatIsWrittenMayGrow) {
       shapes("[[],[],[],[0]]", "[[],[],[],[1]]", R"(["Scalar","Scalar","Scalar","float"])",
              R"(["0","4","1",""])");
   const std::string kVector = shapes("[[4]]", "[[1]]", R"(["float"])", R"([""])");
-  Profile profile =
-      ProfileText().op("aten::arange", 0, 20, kRange).op("aten::neg", 30, 10, kVector).parsed();
   const auto four = [](std::span<const AskedCall> calls) {
     std::vector<CallResults> answers = like_first(calls);
     answers.front().tensors.front() = {et_schema::DType::kFloat32, {4}, {1}, 0, 0};
     return answers;
   };
-  const Trace trace = trace_of_profile(profile, four);
+  const Trace trace =
+      ProfileText().op("aten::arange", 0, 20, kRange).op("aten::neg", 30, 10, kVector).trace(four);
   const Node& range = node_of(trace, "aten::arange");
   EXPECT_EQ(output(range).storage_id, input(range, 3).storage_id);
   EXPECT_EQ(output(range).numel, 4);
@@ -683,12 +662,6 @@ TEST(TraceOfProfile, ATensorThatIsLaidOutInPlaceHasItsFormerLayoutNoMore) {
   const std::string kTurn =
       shapes("[[4,8],[],[]]", "[[8,1],[],[]]", R"(["float","Scalar","Scalar"])", R"(["","0","1"])");
   const std::string kTurned = shapes("[[8,4]]", "[[1,8]]", R"(["float"])", R"([""])");
-  Profile profile = ProfileText()
-                        .op("aten::relu", 0, 10, kOne)
-                        .op("aten::transpose_", 20, 10, kTurn)
-                        .op("aten::tanh", 40, 10, kTurned)
-                        .op("aten::neg", 60, 10, kOne)
-                        .parsed();
   const auto turned = [](std::span<const AskedCall> calls) {
     std::vector<CallResults> answers = like_first(calls);
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -698,7 +671,12 @@ TEST(TraceOfProfile, ATensorThatIsLaidOutInPlaceHasItsFormerLayoutNoMore) {
     }
     return answers;
   };
-  const Trace trace = trace_of_profile(profile, turned);
+  const Trace trace = ProfileText()
+                          .op("aten::relu", 0, 10, kOne)
+                          .op("aten::transpose_", 20, 10, kTurn)
+                          .op("aten::tanh", 40, 10, kTurned)
+                          .op("aten::neg", 60, 10, kOne)
+                          .trace(turned);
   const Tensor& relu = output(node_of(trace, "aten::relu"));
   const Tensor& read = input(node_of(trace, "aten::tanh"), 0);
   EXPECT_EQ(read.storage_id, relu.storage_id);
@@ -709,8 +687,6 @@ TEST(TraceOfProfile, ATensorThatIsLaidOutInPlaceHasItsFormerLayoutNoMore) {
 TEST(TraceOfProfile, WithoutStridesTheTensorsThatAreFoundTellThem) {
   const std::string kSquare =
       R"("Input Dims":[[4,4]],"Input type":["float"],"Concrete Inputs":[""])";
-  Profile profile =
-      ProfileText().op("aten::t", 0, 10, kSquare).op("aten::relu", 20, 10, kSquare).parsed();
   const auto turned = [](std::span<const AskedCall> calls) {
     std::vector<CallResults> answers = like_first(calls);
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -724,22 +700,22 @@ TEST(TraceOfProfile, WithoutStridesTheTensorsThatAreFoundTellThem) {
     }
     return answers;
   };
-  const Trace trace = trace_of_profile(profile, turned);
+  const Trace trace =
+      ProfileText().op("aten::t", 0, 10, kSquare).op("aten::relu", 20, 10, kSquare).trace(turned);
   EXPECT_EQ(output(node_of(trace, "aten::relu")).strides[0], 1);
   EXPECT_EQ(trace.losses[Loss::kExternalTensors], 1U) << "of one walk, not of both";
 }
 
 TEST(TraceOfProfile, WhatHandsATensorOnIsNoStub) {
-  Profile profile = ProfileText()
-                        .op("aten::relu", 0, 10, kOne)
-                        .op("_c10d_functional::_wrap_tensor_autograd", 20, 10, kOne)
-                        .op("aten::set_", 40, 10,
-                            shapes("[[0],[],[],[4],[]]", "[[1],[],[],[],[]]",
-                                   R"(["float","","Scalar","ScalarList","ScalarList"])",
-                                   R"(["","","0","[4]","[1]"])"))
-                        .op("custom::other", 60, 10, kOne)
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::relu", 0, 10, kOne)
+                          .op("_c10d_functional::_wrap_tensor_autograd", 20, 10, kOne)
+                          .op("aten::set_", 40, 10,
+                              shapes("[[0],[],[],[4],[]]", "[[1],[],[],[],[]]",
+                                     R"(["float","","Scalar","ScalarList","ScalarList"])",
+                                     R"(["","","0","[4]","[1]"])"))
+                          .op("custom::other", 60, 10, kOne)
+                          .trace();
   const auto is_kernel = [&](std::string_view name) {
     return !node_of(trace, name).kernel_backend.empty();
   };
@@ -754,11 +730,10 @@ TEST(TraceOfProfile, AnUndefinedTensorStandsBehindOthersAlone) {
                   fmt::format(R"(["{}","float","long int","","Scalar","Scalar",""])", first),
                   R"(["","","","","1","-100",""])");
   };
-  Profile profile = ProfileText()
-                        .op("aten::nll_loss_backward", 0, 10, loss("float"))
-                        .op("aten::nll_loss_backward", 20, 10, loss(""))
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::nll_loss_backward", 0, 10, loss("float"))
+                          .op("aten::nll_loss_backward", 20, 10, loss(""))
+                          .trace();
   const Node& node = node_of(trace, "aten::nll_loss_backward");
   EXPECT_TRUE(node.op_schema.starts_with("aten::nll_loss_backward("));
   EXPECT_TRUE(node.inputs[6].is(et_schema::ValueKind::kNone));
@@ -771,13 +746,12 @@ TEST(TraceOfProfile, WhatAnOperatorReadsBackItselfLiesOnTheDevice) {
                                     R"(["","","-1","False","False"])");
   const std::string copy = shapes("[[4,8],[4,8],[]]", "[[8,1],[1,4],[]]",
                                   R"(["float","float","Scalar"])", R"(["","","False"])");
-  Profile profile = ProfileText()
-                        .op("aten::embedding", 0, 10, lookup)
-                        .launch(5, "Memcpy DtoH (Device -> Pinned)", "gpu_memcpy")
-                        .op("aten::copy_", 20, 10, copy)
-                        .launch(25, "Memcpy DtoH (Device -> Pageable)", "gpu_memcpy")
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::embedding", 0, 10, lookup)
+                          .launch(5, "Memcpy DtoH (Device -> Pinned)", "gpu_memcpy")
+                          .op("aten::copy_", 20, 10, copy)
+                          .launch(25, "Memcpy DtoH (Device -> Pageable)", "gpu_memcpy")
+                          .trace();
   const Node& looked_up = node_of(trace, "aten::embedding");
   EXPECT_EQ(to_string(input(looked_up, 0).device), "cuda:0");
   EXPECT_EQ(to_string(input(looked_up, 1).device), "cuda:0");
@@ -791,18 +765,17 @@ TEST(TraceOfProfile, NumbersThatNoKernelChangesLieOnTheHost) {
     return shapes("[[],[],[]]", "[[],[],[]]", fmt::format(R"(["{0}","{0}","Scalar"])", type),
                   R"(["","","1"])");
   };
-  Profile profile = ProfileText()
-                        .op("aten::add_", 0, 10, add("float"))
-                        .op("aten::sub_", 20, 10, add("long int"))
-                        .launch(25, "elementwise_kernel")
-                        .parsed();
-  const Trace trace = trace_of_profile(profile, like_first);
+  const Trace trace = ProfileText()
+                          .op("aten::add_", 0, 10, add("float"))
+                          .op("aten::sub_", 20, 10, add("long int"))
+                          .launch(25, "elementwise_kernel")
+                          .trace();
   EXPECT_EQ(to_string(input(node_of(trace, "aten::add_"), 0).device), "cpu");
   EXPECT_EQ(to_string(input(node_of(trace, "aten::sub_"), 0).device), "cuda:0");
 }
 
 TEST(TraceOfProfile, OffsetsOfAnOptimizersTablesAreTheirOwn) {
-  Profile profile =
+  const Trace trace =
       ProfileText()
           .op("fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu", 0, 10,
               shapes(
@@ -812,8 +785,7 @@ TEST(TraceOfProfile, OffsetsOfAnOptimizersTablesAreTheirOwn) {
                   "]",
                   R"(["float","float","int","long int","int","Scalar","long int","Scalar","long int","long int","Scalar","","Scalar","float","int","long int","float","Scalar","Scalar","Scalar","Scalar","Scalar"])",
                   R"(["","","","","","16","","10","","","0","","True","","","","","1e-08","0.","0","0.","0"])"))
-          .parsed();
-  const Trace trace = trace_of_profile(profile, know_nothing);
+          .trace(know_nothing);
   const Node& node = node_of(trace, "fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu");
   EXPECT_TRUE(node.op_schema.starts_with(node.name));
   EXPECT_TRUE(node.inputs[11].is(et_schema::ValueKind::kNone)) << "no weights of indices";
