@@ -109,7 +109,7 @@ class CommandTest(unittest.TestCase):
     def assertNothingLeft(self):
         self.assertFalse(self.output.parent.exists())
 
-    def test_a_whole_one_ends_with_a_summary(self):
+    def test_a_whole_one_ends_with_a_summary_and_is_replaced_by_the_next(self):
         status, out, err = self.capture()
         self.assertEqual((status, out), (0, "the end its own\n"), err)
         self.assertEqual([path.name for path in self.output.parent.iterdir()], ["my capture"])
@@ -129,9 +129,6 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(lines[-1], f"  next          generate '{self.output}' -o bench.et")
         for name in sizes.keys() - {"capture.json"}:
             self.assertTrue(any(name in line for line in lines), name)
-
-    def test_a_capture_is_replaced_and_it_is_said(self):
-        self.capture()
         (self.output / "notes.txt").write_text("mine")
         before = (self.output / "capture.json").read_text()
         status, _, err = self.capture()
