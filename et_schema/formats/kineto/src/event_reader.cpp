@@ -1,11 +1,15 @@
 #include "event_reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <system_error>
+#include <tuple>
 
 #include "et_schema/json_trace/json_objects.h"
+#include "et_schema/kineto/nested_events.h"
 #include "et_schema/support/error.h"
 
 namespace understudy::et_schema {
@@ -15,6 +19,35 @@ constexpr std::int64_t kNsPerUs = 1000;
 
 /// The category of Python's frames.
 constexpr const char* kPythonFrame = "python_function";
+
+// Arguments of events, and what record_param_comms and kernels say of their communication.
+constexpr NamedField<KinetoEvent, std::int64_t> kEventNumbers[] = {
+    {"External id", &KinetoEvent::external_id},
+    {"external id", &KinetoEvent::external_id},
+    {"Record function id", &KinetoEvent::rf_id},
+    {"correlation", &KinetoEvent::correlation},
+    {"stream", &KinetoEvent::stream},
+    {"wait_on_stream", &KinetoEvent::wait_stream},
+    {"wait_on_cuda_event_record_corr_id", &KinetoEvent::record_correlation},
+    {"Sequence number", &KinetoEvent::sequence},
+    {"bytes", &KinetoEvent::bytes},
+    {"pagefaults", &KinetoEvent::page_faults}};
+constexpr NamedField<KinetoComm, std::int64_t> kCommNumbers[] = {
+    {"In msg nelems", &KinetoComm::in_elements},
+    {"Out msg nelems", &KinetoComm::out_elements},
+    {"Group size", &KinetoComm::ranks_in_group},
+    {"Global rank start", &KinetoComm::global_rank_start},
+    {"Global rank stride", &KinetoComm::global_rank_stride},
+    {"Rank", &KinetoComm::rank},
+    {"Seq", &KinetoComm::sequence}};
+constexpr NamedField<KinetoComm, std::string_view> kCommNames[] = {
+    {"Collective name", &KinetoComm::name},
+    {"dtype", &KinetoComm::dtype},
+    {"Process Group Name", &KinetoComm::group},
+    {"Process Group Ranks", &KinetoComm::ranks},
+    {"Process Group Description", &KinetoComm::group_description},
+    {"In split size", &KinetoComm::in_splits},
+    {"Out split size", &KinetoComm::out_splits}};
 
 /// A text; none if the value is something else.
 std::string_view take_text(JsonPull& value, std::string& unescaped) {
@@ -79,6 +112,37 @@ std::int64_t lenient_integer(JsonPull& value) {
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, is_hex ? kHex : kDecimal);
   return error == std::errc() && end == text.data() + text.size() ? number : -1;
+}
+
+std::vector<EventPairs::Begun> EventPairs::take(Losses& losses) {
+  std::ranges::stable_sort(marks_, {}, [](const Mark& mark) {
+    const KinetoEvent& event = mark.begun.event;
+    return std::tuple(event.pid, event.tid, event.ts_ns);
+  });
+  std::vector<Begun> whole;
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    const KinetoEvent& event = marks_[i].begun.event;
+    const bool is_new_thread = i > 0 && !are_on_one_thread(marks_[i - 1].begun.event, event);
+    if (is_new_thread) {
+      losses.add(Loss::kUnpairedEvents, open.size());
+      open.clear();
+    }
+    if (!marks_[i].is_end) {
+      open.push_back(i);
+    } else if (open.empty()) {
+      losses.add(Loss::kUnpairedEvents);
+    } else {
+      Begun& begun = whole.emplace_back(marks_[open.back()].begun);
+      if (__builtin_sub_overflow(event.ts_ns, begun.event.ts_ns, &begun.event.dur_ns)) {
+        begun.event.dur_ns = std::numeric_limits<std::int64_t>::max();
+      }
+      open.pop_back();
+    }
+  }
+  losses.add(Loss::kUnpairedEvents, open.size());
+  marks_.clear();
+  return whole;
 }
 
 std::string_view EventReader::take_name(JsonPull& value) {
@@ -221,25 +285,10 @@ bool EventReader::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull&
   bool is_on_device = false;
   std::string_view key;
   for (bool first = true; object.next_member(first, key);) {
-    if (key == "External id" || key == "external id") {
-      event.external_id = lenient_integer(object);
-    } else if (key == "Record function id") {
-      event.rf_id = lenient_integer(object);
-    } else if (key == "correlation") {
-      event.correlation = lenient_integer(object);
-    } else if (key == "stream") {
-      event.stream = lenient_integer(object);
-    } else if (key == "wait_on_stream") {
-      event.wait_stream = lenient_integer(object);
-    } else if (key == "wait_on_cuda_event_record_corr_id") {
-      event.record_correlation = lenient_integer(object);
-    } else if (key == "Sequence number") {
-      event.sequence = lenient_integer(object);
-    } else if (key == "bytes") {
-      event.bytes = lenient_integer(object);
-    } else if (key == "pagefaults") {
-      event.page_faults = lenient_integer(object);
-    } else if (!read_communication(comm, key, object)) {
+    const auto number = [&object] { return lenient_integer(object); };
+    if (!take_named(kEventNumbers, event, key, number) &&
+        !take_named(kCommNumbers, comm, key, number) &&
+        !take_named(kCommNames, comm, key, [&] { return take_name(object); })) {
       if (detail_ == KinetoDetail::kArguments) {
         arguments_.keep(key, object);
         if (key == "Fwd thread id") {
@@ -260,41 +309,6 @@ bool EventReader::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull&
     is_on_device = is_on_device || key == "stream" || key == "device";
   }
   return is_on_device;
-}
-
-bool EventReader::read_communication(KinetoComm& comm, std::string_view key, JsonPull& value) {
-  if (key == "Collective name") {
-    comm.name = take_name(value);
-  } else if (key == "dtype") {
-    comm.dtype = take_name(value);
-  } else if (key == "In msg nelems") {
-    comm.in_elements = lenient_integer(value);
-  } else if (key == "Out msg nelems") {
-    comm.out_elements = lenient_integer(value);
-  } else if (key == "Group size") {
-    comm.ranks_in_group = lenient_integer(value);
-  } else if (key == "Process Group Name") {
-    comm.group = take_name(value);
-  } else if (key == "Process Group Ranks") {
-    comm.ranks = take_name(value);
-  } else if (key == "Process Group Description") {
-    comm.group_description = take_name(value);
-  } else if (key == "In split size") {
-    comm.in_splits = take_name(value);
-  } else if (key == "Out split size") {
-    comm.out_splits = take_name(value);
-  } else if (key == "Global rank start") {
-    comm.global_rank_start = lenient_integer(value);
-  } else if (key == "Global rank stride") {
-    comm.global_rank_stride = lenient_integer(value);
-  } else if (key == "Rank") {
-    comm.rank = lenient_integer(value);
-  } else if (key == "Seq") {
-    comm.sequence = lenient_integer(value);
-  } else {
-    return false;
-  }
-  return true;
 }
 
 void EventReader::close() {

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/json_trace/escaped_name.h"
 #include "et_schema/json_trace/json_pull.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/support/arena.h"
-#include "event_pairs.h"
 #include "kineto_event.h"
 
 namespace understudy::et_schema {
@@ -16,6 +16,32 @@ namespace understudy::et_schema {
 /// An integer that is a number or, in some versions, a text ("0x0" for streams of AMD devices); -1
 /// for anything else.
 [[nodiscard]] std::int64_t lenient_integer(JsonPull& value);
+
+/// Events whose begin ("ph": "B") and end ("E") stand apart, as other tools than Kineto write them.
+class EventPairs {
+ public:
+  struct Begun {
+    KinetoEvent event;
+    KinetoComm comm;
+  };
+
+  void begin(const KinetoEvent& event, const KinetoComm& comm) {
+    marks_.push_back({{event, comm}});
+  }
+  /// Of an end only thread and time are used.
+  void end(const KinetoEvent& event) { marks_.push_back({{event, {}}, true}); }
+
+  /// The whole events, in order of their ends: on its thread an end is that of the last begin
+  /// before it that has none yet. Marks without a partner are counted in `losses`.
+  [[nodiscard]] std::vector<Begun> take(Losses& losses);
+
+ private:
+  struct Mark {
+    Begun begun;
+    bool is_end = false;
+  };
+  std::vector<Mark> marks_;
+};
 
 /// Reads the members of "traceEvents" into a profile: events with a duration, what communications
 /// say of themselves, allocations. All others are counted by their phase.
@@ -36,8 +62,6 @@ class EventReader {
   void add_memory(JsonPull event);
   /// Reads the arguments; returns whether they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
-  /// Takes a member of a known name; false if the name is not known.
-  bool read_communication(KinetoComm& comm, std::string_view key, JsonPull& value);
   [[nodiscard]] std::string_view take_name(JsonPull& value);
 
   Profile& profile_;

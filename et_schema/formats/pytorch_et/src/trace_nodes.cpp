@@ -1,6 +1,5 @@
 #include "trace_nodes.h"
 
-#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -42,22 +41,14 @@ Scope scope_of(JsonPull& value) {
   return static_cast<Scope>(number);
 }
 
-/// Keeps the place of one of the arrays; false if `key` names none of them.
-bool keep_array(ValueArrays& arrays, std::string_view key, JsonPull value) {
-  struct Array {
-    std::string_view key;
-    std::optional<JsonPull> ValueArrays::*place;
-  };
-  static constexpr std::array kArrays = {
-      Array{"values", &ValueArrays::values}, Array{"shapes", &ValueArrays::shapes},
-      Array{"types", &ValueArrays::types}, Array{"strides", &ValueArrays::strides}};
-  for (const Array& array : kArrays) {
-    if (array.key == key) {
-      arrays.*array.place = value;
-      return true;
-    }
-  }
-  return false;
+/// Keeps the place of one of the arrays; other keys are passed over.
+void keep_array(ValueArrays& arrays, std::string_view key, const JsonPull& value) {
+  static constexpr NamedField<ValueArrays, std::optional<JsonPull>> kArrays[] = {
+      {"values", &ValueArrays::values},
+      {"shapes", &ValueArrays::shapes},
+      {"types", &ValueArrays::types},
+      {"strides", &ValueArrays::strides}};
+  take_named(kArrays, arrays, key, [&value] { return value; });
 }
 
 /// `inputs` and `outputs`: an array in the flat layout, an object in the nested one.
@@ -90,43 +81,31 @@ void read_flat_list(ValueArrays& inputs, ValueArrays& outputs, std::string_view 
 }
 
 // The fields that both layouts have: members of a node in the flat one, attributes in the nested.
-struct UnsignedField {
-  std::string_view name;
-  std::uint64_t Node::*member;
-};
-constexpr std::array kUnsignedFields = {
-    UnsignedField{"rf_id", &Node::rf_id}, UnsignedField{"fw_parent", &Node::fw_parent},
-    UnsignedField{"tid", &Node::tid}, UnsignedField{"fw_tid", &Node::fw_tid}};
+constexpr NamedField<Node, std::uint64_t> kUnsignedFields[] = {{"rf_id", &Node::rf_id},
+                                                               {"fw_parent", &Node::fw_parent},
+                                                               {"tid", &Node::tid},
+                                                               {"fw_tid", &Node::fw_tid}};
+constexpr NamedField<Node, std::int64_t> kSignedFields[] = {{"seq_id", &Node::seq_id}};
+constexpr NamedField<Node, Scope> kScopeFields[] = {{"scope", &Node::scope}};
+constexpr NamedField<Node, std::string_view> kTextFields[] = {
+    {"op_schema", &Node::op_schema},
+    {"kernel_backend", &Node::kernel_backend},
+    {"kernel_file", &Node::kernel_file},
+    {"tensor_range", &Node::tensor_range}};
 
-struct TextField {
-  std::string_view name;
-  std::string_view Node::*member;
-};
-constexpr std::array kTextFields = {
-    TextField{"op_schema", &Node::op_schema}, TextField{"kernel_backend", &Node::kernel_backend},
-    TextField{"kernel_file", &Node::kernel_file}, TextField{"tensor_range", &Node::tensor_range}};
-
-struct CommNumber {
-  std::string_view name;
-  std::int64_t CommAttributes::*member;
-};
-constexpr std::array kCommNumbers = {
-    CommNumber{"in_msg_nelems", &CommAttributes::in_msg_nelems},
-    CommNumber{"out_msg_nelems", &CommAttributes::out_msg_nelems},
-    CommNumber{"global_rank_start", &CommAttributes::global_rank_start},
-    CommNumber{"global_rank_stride", &CommAttributes::global_rank_stride},
-    CommNumber{"pg_size", &CommAttributes::pg_size}};
-
-struct CommText {
-  std::string_view name;
-  std::string_view CommAttributes::*member;
-};
-constexpr std::array kCommTexts = {CommText{"collective_name", &CommAttributes::collective_name},
-                                   CommText{"dtype", &CommAttributes::dtype},
-                                   CommText{"in_split_size", &CommAttributes::in_split_size},
-                                   CommText{"out_split_size", &CommAttributes::out_split_size},
-                                   CommText{"pg_name", &CommAttributes::pg_name},
-                                   CommText{"pg_desc", &CommAttributes::pg_desc}};
+constexpr NamedField<CommAttributes, std::int64_t> kCommNumbers[] = {
+    {"in_msg_nelems", &CommAttributes::in_msg_nelems},
+    {"out_msg_nelems", &CommAttributes::out_msg_nelems},
+    {"global_rank_start", &CommAttributes::global_rank_start},
+    {"global_rank_stride", &CommAttributes::global_rank_stride},
+    {"pg_size", &CommAttributes::pg_size}};
+constexpr NamedField<CommAttributes, std::string_view> kCommTexts[] = {
+    {"collective_name", &CommAttributes::collective_name},
+    {"dtype", &CommAttributes::dtype},
+    {"in_split_size", &CommAttributes::in_split_size},
+    {"out_split_size", &CommAttributes::out_split_size},
+    {"pg_name", &CommAttributes::pg_name},
+    {"pg_desc", &CommAttributes::pg_desc}};
 
 }  // namespace
 
@@ -147,27 +126,10 @@ std::string_view NodeReader::text(JsonPull& value, std::string_view field) {
 }
 
 bool NodeReader::read_common_field(Node& node, std::string_view key, JsonPull& value) {
-  for (const UnsignedField& field : kUnsignedFields) {
-    if (field.name == key) {
-      node.*field.member = unsigned_number(value, key);
-      return true;
-    }
-  }
-  for (const TextField& field : kTextFields) {
-    if (field.name == key) {
-      node.*field.member = text(value, key);
-      return true;
-    }
-  }
-  if (key == "seq_id") {
-    node.seq_id = signed_number(value, key);
-    return true;
-  }
-  if (key == "scope") {
-    node.scope = scope_of(value);
-    return true;
-  }
-  return false;
+  return take_named(kUnsignedFields, node, key, [&] { return unsigned_number(value, key); }) ||
+         take_named(kTextFields, node, key, [&] { return text(value, key); }) ||
+         take_named(kSignedFields, node, key, [&] { return signed_number(value, key); }) ||
+         take_named(kScopeFields, node, key, [&] { return scope_of(value); });
 }
 
 void NodeReader::read_field(Node& node, Parts& parts, std::string_view key, JsonPull& value) {
@@ -189,22 +151,6 @@ void NodeReader::read_field(Node& node, Parts& parts, std::string_view key, Json
   } else if (!read_common_field(node, key, value)) {
     read_flat_list(parts.inputs, parts.outputs, key, value);
   }
-}
-
-bool NodeReader::read_comm_attribute(CommAttributes& comm, std::string_view name, JsonPull& value) {
-  for (const CommNumber& field : kCommNumbers) {
-    if (field.name == name) {
-      comm.*field.member = signed_number(value, name);
-      return true;
-    }
-  }
-  for (const CommText& field : kCommTexts) {
-    if (field.name == name) {
-      comm.*field.member = text(value, name);
-      return true;
-    }
-  }
-  return false;
 }
 
 bool NodeReader::read_as_observer_writes(Node& node, CommAttributes& comm, bool& has_comm,
@@ -229,7 +175,8 @@ void NodeReader::read_attribute(Node& node, CommAttributes& comm, bool& has_comm
   if (read_common_field(node, name, value)) {
     return;
   }
-  if (read_comm_attribute(comm, name, value)) {
+  if (take_named(kCommNumbers, comm, name, [&] { return signed_number(value, name); }) ||
+      take_named(kCommTexts, comm, name, [&] { return text(value, name); })) {
     has_comm = true;
     return;
   }

@@ -35,8 +35,6 @@ class NodeReader {
                       JsonPull& value);
   /// Takes a field that both layouts have; false if `key` is none.
   bool read_common_field(Node& node, std::string_view key, JsonPull& value);
-  /// Takes an attribute of record_param_comms; false if `name` is none.
-  bool read_comm_attribute(CommAttributes& comm, std::string_view name, JsonPull& value);
   [[nodiscard]] std::string_view text(JsonPull& value, std::string_view field);
 
   Arena& arena_;

@@ -186,4 +186,24 @@ class JsonPull {
 /// The start of a value as JSON, at most 60 bytes, for an error message.
 [[nodiscard]] std::string describe(JsonPull value);
 
+/// A field that is set by the name that files have for it.
+template <typename Owner, typename T>
+struct NamedField {
+  std::string_view name;
+  T Owner::*member;
+};
+
+/// Sets the field of that name to what take() returns; false if the table has none.
+template <typename Owner, typename T, std::size_t kCount>
+bool take_named(const NamedField<Owner, T> (&fields)[kCount], Owner& owner, std::string_view name,
+                const auto& take) {
+  for (const NamedField<Owner, T>& field : fields) {
+    if (field.name == name) {
+      owner.*field.member = take();
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace understudy::et_schema
