@@ -155,105 +155,26 @@ class Parser {
     return node;
   }
 
+  /// An arm that is not set reads as nothing: 0, or an empty text or list.
   ChakraAttribute read_attribute(const proto::AttributeProto& from) {
     ChakraAttribute attribute;
     attribute.name = keep(from.name());
     attribute.arm = static_cast<ChakraArm>(from.value_case());
-    const auto set_integer = [&attribute](auto value) {
-      attribute.integer = static_cast<std::uint64_t>(value);
+    attribute.real = from.has_double_val() ? from.double_val() : from.float_val();
+    attribute.text = keep(from.has_string_val() ? from.string_val() : from.bytes_val());
+    const std::int64_t negative = std::int64_t{from.int32_val()} | from.int64_val() |
+                                  from.sint32_val() | from.sint64_val() | from.sfixed32_val() |
+                                  from.sfixed64_val();
+    attribute.integer = static_cast<std::uint64_t>(negative) | from.uint32_val() |
+                        from.uint64_val() | from.fixed32_val() | from.fixed64_val() |
+                        (from.bool_val() ? 1U : 0U);
+    const auto set_list = [&](const auto&... lists) {
+      ((attribute.list = lists.values().empty() ? attribute.list : keep_list(lists.values())), ...);
     };
-    switch (from.value_case()) {
-      case proto::AttributeProto::kDoubleVal:
-        attribute.real = from.double_val();
-        break;
-      case proto::AttributeProto::kFloatVal:
-        attribute.real = from.float_val();
-        break;
-      case proto::AttributeProto::kInt32Val:
-        set_integer(std::int64_t{from.int32_val()});
-        break;
-      case proto::AttributeProto::kInt64Val:
-        set_integer(from.int64_val());
-        break;
-      case proto::AttributeProto::kUint32Val:
-        set_integer(from.uint32_val());
-        break;
-      case proto::AttributeProto::kUint64Val:
-        set_integer(from.uint64_val());
-        break;
-      case proto::AttributeProto::kSint32Val:
-        set_integer(std::int64_t{from.sint32_val()});
-        break;
-      case proto::AttributeProto::kSint64Val:
-        set_integer(from.sint64_val());
-        break;
-      case proto::AttributeProto::kFixed32Val:
-        set_integer(from.fixed32_val());
-        break;
-      case proto::AttributeProto::kFixed64Val:
-        set_integer(from.fixed64_val());
-        break;
-      case proto::AttributeProto::kSfixed32Val:
-        set_integer(std::int64_t{from.sfixed32_val()});
-        break;
-      case proto::AttributeProto::kSfixed64Val:
-        set_integer(from.sfixed64_val());
-        break;
-      case proto::AttributeProto::kBoolVal:
-        set_integer(from.bool_val() ? 1 : 0);
-        break;
-      case proto::AttributeProto::kStringVal:
-        attribute.text = keep(from.string_val());
-        break;
-      case proto::AttributeProto::kBytesVal:
-        attribute.text = keep(from.bytes_val());
-        break;
-      default:
-        read_list(from, attribute);
-        break;
-    }
+    set_list(from.int32_list(), from.int64_list(), from.uint32_list(), from.uint64_list(),
+             from.sint32_list(), from.sint64_list(), from.fixed32_list(), from.fixed64_list(),
+             from.sfixed32_list(), from.sfixed64_list(), from.bool_list());
     return attribute;
-  }
-
-  void read_list(const proto::AttributeProto& from, ChakraAttribute& attribute) {
-    const auto set = [&](const auto& list) { attribute.list = keep_list(list.values()); };
-    switch (from.value_case()) {
-      case proto::AttributeProto::kInt32List:
-        set(from.int32_list());
-        break;
-      case proto::AttributeProto::kInt64List:
-        set(from.int64_list());
-        break;
-      case proto::AttributeProto::kUint32List:
-        set(from.uint32_list());
-        break;
-      case proto::AttributeProto::kUint64List:
-        set(from.uint64_list());
-        break;
-      case proto::AttributeProto::kSint32List:
-        set(from.sint32_list());
-        break;
-      case proto::AttributeProto::kSint64List:
-        set(from.sint64_list());
-        break;
-      case proto::AttributeProto::kFixed32List:
-        set(from.fixed32_list());
-        break;
-      case proto::AttributeProto::kFixed64List:
-        set(from.fixed64_list());
-        break;
-      case proto::AttributeProto::kSfixed32List:
-        set(from.sfixed32_list());
-        break;
-      case proto::AttributeProto::kSfixed64List:
-        set(from.sfixed64_list());
-        break;
-      case proto::AttributeProto::kBoolList:
-        set(from.bool_list());
-        break;
-      default:
-        break;
-    }
   }
 
   std::string_view bytes_;
