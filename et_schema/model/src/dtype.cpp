@@ -1,8 +1,11 @@
 #include "et_schema/model/dtype.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
+
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -109,44 +112,32 @@ constexpr std::array kOtherCppNames = {
     Spelling{"Float8_e8m0fnu", DType::kFloat8E8M0Fnu},
 };
 
-const DTypeInfo* find_info(DType dtype) {
-  for (const DTypeInfo& entry : kDTypes) {
-    if (entry.dtype == dtype) {
-      return &entry;
-    }
-  }
-  return nullptr;
+// Those of kUndefined for a number that is no type's.
+const DTypeInfo& info_of(DType dtype) {
+  const auto* const found = std::ranges::find(kDTypes, dtype, &DTypeInfo::dtype);
+  return found == kDTypes.end() ? kDTypes.back() : *found;
 }
 
-Family family_of(DType dtype) {
-  const DTypeInfo* entry = find_info(dtype);
-  return entry == nullptr ? Family::kOther : entry->family;
-}
+// In files; of an absent device nothing is written.
+constexpr EnumNames<DeviceType::kOther> kDeviceNames("", "cpu", "cuda", "meta", "other");
 
 }  // namespace
 
 std::int64_t item_size(DType dtype) {
-  const DTypeInfo* entry = find_info(dtype);
-  return entry == nullptr ? 0 : entry->bytes;
+  return info_of(dtype).bytes;
 }
 
 std::string_view to_string(DType dtype) {
-  const DTypeInfo* entry = find_info(dtype);
-  return entry == nullptr ? "undefined" : entry->name;
+  return info_of(dtype).name;
 }
 
 std::string_view cpp_name(DType dtype) {
-  const DTypeInfo* entry = find_info(dtype);
-  return entry == nullptr ? "nullptr (uninitialized)" : entry->cpp_name;
+  return info_of(dtype).cpp_name;
 }
 
 std::optional<DType> dtype_from_string(std::string_view name) {
-  for (const DTypeInfo& entry : kDTypes) {
-    if (entry.name == name) {
-      return entry.dtype;
-    }
-  }
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kDTypes, name, &DTypeInfo::name);
+  return found == kDTypes.end() ? std::nullopt : std::optional(found->dtype);
 }
 
 std::optional<DType> dtype_from_cpp_name(std::string_view name) {
@@ -157,28 +148,26 @@ std::optional<DType> dtype_from_cpp_name(std::string_view name) {
   if (name == "long int") {
     return DType::kInt64;
   }
-  for (const DTypeInfo& entry : kDTypes) {
-    if (entry.cpp_name == name) {
-      return entry.dtype;
-    }
+  const auto* const known = std::ranges::find(kDTypes, name, &DTypeInfo::cpp_name);
+  if (known != kDTypes.end()) {
+    return known->dtype;
   }
-  for (const Spelling& entry : kOtherCppNames) {
-    if (entry.text == name) {
-      return entry.dtype;
-    }
+  const auto* const other = std::ranges::find(kOtherCppNames, name, &Spelling::text);
+  if (other != kOtherCppNames.end()) {
+    return other->dtype;
   }
   constexpr std::string_view kTorch = "torch.";
   return dtype_from_string(name.starts_with(kTorch) ? name.substr(kTorch.size()) : name);
 }
 
 bool is_floating(DType dtype) {
-  return family_of(dtype) == Family::kFloating;
+  return info_of(dtype).family == Family::kFloating;
 }
 bool is_complex(DType dtype) {
-  return family_of(dtype) == Family::kComplex;
+  return info_of(dtype).family == Family::kComplex;
 }
 bool is_integral(DType dtype) {
-  return family_of(dtype) == Family::kIntegral;
+  return info_of(dtype).family == Family::kIntegral;
 }
 
 Device parse_device(std::string_view text) {
@@ -188,15 +177,8 @@ Device parse_device(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   Device device;
-  if (name == "cuda") {
-    device.type = DeviceType::kCuda;
-  } else if (name == "cpu") {
-    device.type = DeviceType::kCpu;
-  } else if (name == "meta") {
-    device.type = DeviceType::kMeta;
-  } else {
-    device.type = DeviceType::kOther;
-  }
+  device.type =
+      name.empty() ? DeviceType::kOther : kDeviceNames.find(name).value_or(DeviceType::kOther);
   if (colon != std::string_view::npos) {
     const std::string_view digits = text.substr(colon + 1);
     int index = -1;
@@ -211,23 +193,10 @@ Device parse_device(std::string_view text) {
 }
 
 std::string to_string(Device device) {
-  std::string text;
-  switch (device.type) {
-    case DeviceType::kNone:
-      return "";
-    case DeviceType::kCpu:
-      text = "cpu";
-      break;
-    case DeviceType::kCuda:
-      text = "cuda";
-      break;
-    case DeviceType::kMeta:
-      text = "meta";
-      break;
-    case DeviceType::kOther:
-      text = "other";
-      break;
+  if (device.type == DeviceType::kNone) {
+    return "";
   }
+  std::string text(kDeviceNames[device.type]);
   if (device.index >= 0) {
     text += ":" + std::to_string(device.index);
   }

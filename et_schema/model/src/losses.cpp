@@ -1,5 +1,7 @@
 #include "et_schema/model/losses.h"
 
+#include <algorithm>
+
 #include "et_schema/support/assert.h"
 
 namespace understudy::et_schema {
@@ -157,12 +159,9 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
 }};
 
 constexpr bool every_loss_is_described() {
-  for (const LossInfo& entry : kLossTable) {
-    if (entry.name.empty() || entry.meaning.empty()) {
-      return false;
-    }
-  }
-  return true;
+  return std::ranges::none_of(kLossTable, [](const LossInfo& entry) {
+    return entry.name.empty() || entry.meaning.empty();
+  });
 }
 static_assert(every_loss_is_described(), "a Loss has no line in the table");
 

@@ -84,8 +84,7 @@ MemoryPlan plan_memory(const Program& program, std::size_t largest) {
     const std::vector<LiveTensor> tensors = live_at(program, uses, lifetimes, *plan.peak);
     plan.largest.insert(plan.largest.end(), tensors.begin(), tensors.end());
   }
-  std::stable_sort(plan.largest.begin(), plan.largest.end(),
-                   [](const LiveTensor& a, const LiveTensor& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(plan.largest, std::ranges::greater(), &LiveTensor::bytes);
   plan.largest.resize(std::min(plan.largest.size(), largest));
   return plan;
 }

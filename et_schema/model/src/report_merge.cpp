@@ -1,25 +1,25 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/report.h"
 #include "et_schema/model/report_fields.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/statistics.h"
-#include "report_collectives.h"
 
 namespace understudy::et_schema {
 namespace {
 
 constexpr std::size_t kMostMismatches = 100;
 constexpr std::size_t kMostFindings = 20;
-
-// The larger of two figures of which either may be unknown.
-void raise_to(std::optional<double>& figure, const std::optional<double>& other) {
-  if (other && (!figure || *other > *figure)) {
-    figure = other;
-  }
-}
 
 // Keeps of each sample the slower rank's, for as many samples as both have.
 void slow_down(std::vector<double>& samples, const std::vector<double>& others) {
@@ -51,8 +51,7 @@ std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks,
   for (const auto& [key, count] : sums) {
     rows.push_back({key.first, count, key.second});
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const NamedCount& a, const NamedCount& b) { return a.count > b.count; });
+  std::ranges::stable_sort(rows, std::ranges::greater(), &NamedCount::count);
   return rows;
 }
 
@@ -105,9 +104,9 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
       merged.ms = std::max(merged.ms, row.ms);
       slow_down(merged.samples_ms, row.samples_ms);
       slow_down(merged.device_samples_ms, row.device_samples_ms);
-      raise_to(merged.recorded_ms, row.recorded_ms);
-      raise_to(merged.device_ms, row.device_ms);
-      raise_to(merged.recorded_device_ms, row.recorded_device_ms);
+      merged.recorded_ms = std::max(merged.recorded_ms, row.recorded_ms);
+      merged.device_ms = std::max(merged.device_ms, row.device_ms);
+      merged.recorded_device_ms = std::max(merged.recorded_device_ms, row.recorded_device_ms);
     }
   }
   std::vector<OperatorTime> merged;
@@ -117,6 +116,154 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
   }
   std::stable_sort(merged.begin(), merged.end(),
                    [](const OperatorTime& a, const OperatorTime& b) { return a.ms > b.ms; });
+  return merged;
+}
+
+// Collectives whose sizes differ from rank to rank by their nature.
+bool has_uneven_parts(const std::string& name) {
+  return name == "all_to_allv" || name == "all_gatherv" || name == "reduce_scatterv";
+}
+
+// Whether the time of a call on its last rank tells what moving its bytes takes.
+bool ends_together(std::string_view name) {
+  const std::optional<CommKind> kind = kind_of_recorded_name(name);
+  return kind && traits(*kind).in_step;
+}
+
+// One collective's rows, one a rank.
+using RankRows = std::vector<const CollectiveTime*>;
+
+// Sample i of each rank is the same call in the same pass.
+bool has_the_same_calls(const RankRows& rows) {
+  const CollectiveTime& first = *rows.front();
+  return rows.size() == static_cast<std::size_t>(first.group_size) && rows.size() > 1 &&
+         !first.samples_us.empty() && std::ranges::all_of(rows, [&](const CollectiveTime* row) {
+           return row->samples_us.size() == first.samples_us.size();
+         });
+}
+
+// The last rank to come waits for nobody: its call is the shortest, and all of it moves bytes.
+void tell_waiting_apart(const RankRows& rows, CollectiveTime& merged) {
+  if (!ends_together(merged.name) || !has_the_same_calls(rows)) {
+    return;
+  }
+  std::vector<double> waiting_us;
+  for (std::size_t i = 0; i < rows.front()->samples_us.size(); ++i) {
+    const auto [last, first] = std::ranges::minmax(
+        rows, {}, [i](const CollectiveTime* row) { return row->samples_us[i]; });
+    merged.moving_samples_us.push_back(last->samples_us[i]);
+    waiting_us.push_back(first->samples_us[i] - last->samples_us[i]);
+  }
+  merged.moving_us = iteration_stats(merged.moving_samples_us).median;
+  merged.waiting_us = iteration_stats(std::move(waiting_us)).median;
+}
+
+// Ranks' clocks are not compared: each rank tells when after the iteration's common begin it came.
+void tell_arrivals(const std::vector<int>& ranks, const RankRows& rows, CollectiveTime& merged) {
+  merged.exposed_us = merged.in_flight_us = merged.arrival_us = std::nullopt;
+  const bool all_tell = std::ranges::all_of(
+      rows, [](const CollectiveTime* row) { return row->arrival_us.has_value(); });
+  for (const CollectiveTime* row : rows) {
+    merged.exposed_us = std::max(merged.exposed_us, row->exposed_us);
+    merged.in_flight_us = std::max(merged.in_flight_us, row->in_flight_us);
+  }
+  if (all_tell && rows.size() == static_cast<std::size_t>(merged.group_size) && rows.size() > 1) {
+    const auto [first, last] = std::ranges::minmax_element(
+        rows, {}, [](const CollectiveTime* row) { return row->arrival_us; });
+    merged.arrival_spread_us = *(*last)->arrival_us - *(*first)->arrival_us;
+    merged.last_rank = ranks[static_cast<std::size_t>(last - rows.begin())];
+  }
+}
+
+CollectiveTime merge_calls(const std::vector<int>& ranks, const RankRows& rows) {
+  CollectiveTime merged = *rows.front();
+  merged.count = 0;
+  double slowest_bytes = static_cast<double>(merged.bytes);
+  for (const CollectiveTime* row : rows) {
+    merged.count += row->count;
+    merged.bytes = std::max(merged.bytes, row->bytes);
+    if (row->median_us && (!merged.median_us || *row->median_us > *merged.median_us)) {
+      merged.median_us = row->median_us;
+      merged.algbw_gb_per_s = row->algbw_gb_per_s;
+      merged.busbw_gb_per_s = row->busbw_gb_per_s;
+      merged.samples_us = row->samples_us;
+      slowest_bytes = static_cast<double>(row->bytes);
+    }
+  }
+  // Of the job's bytes, not of the slowest rank's part of them.
+  const double larger = slowest_bytes > 0 ? static_cast<double>(merged.bytes) / slowest_bytes : 1;
+  for (std::optional<double>* bandwidth : {&merged.algbw_gb_per_s, &merged.busbw_gb_per_s}) {
+    if (*bandwidth) {
+      **bandwidth *= larger;
+    }
+  }
+  tell_waiting_apart(rows, merged);
+  tell_arrivals(ranks, rows, merged);
+  return merged;
+}
+
+using Key = std::tuple<std::string, std::string, int>;  // name, group, its size
+Key key_of(const CollectiveTime& row) {
+  return {row.name, row.group, row.group_size};
+}
+
+// Where parts are uneven, a call has another size on each rank: the ranks' rows from the smallest
+// to the largest are the same calls, if there are as many of them and of each as many calls.
+// Otherwise nothing tells which belong together, and each size is a row.
+std::set<Key> paired_by_rank_of_size(const std::vector<RankReport>& ranks) {
+  std::map<Key, std::set<std::vector<std::uint64_t>>> counts;
+  for (const RankReport& rank : ranks) {
+    std::map<Key, std::map<std::uint64_t, std::uint64_t>> own;
+    for (const CollectiveTime& row : rank.collectives) {
+      own[key_of(row)][row.bytes] += row.count;
+    }
+    for (const auto& [key, sizes] : own) {
+      std::vector<std::uint64_t> of_sizes;
+      for (const auto& [bytes, count] : sizes) {
+        of_sizes.push_back(count);
+      }
+      counts[key].insert(std::move(of_sizes));
+    }
+  }
+  std::set<Key> paired;
+  for (const auto& [key, lists] : counts) {
+    if (has_uneven_parts(std::get<0>(key)) && lists.size() == 1) {
+      paired.insert(key);
+    }
+  }
+  return paired;
+}
+
+/// Rows of one collective, group and size over all ranks; uneven ones of a group are one row, of
+/// the largest size. What a call took is told apart into waiting and moving bytes where all ranks
+/// of the group have it.
+std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
+  const std::set<Key> paired = paired_by_rank_of_size(ranks);
+  struct OfRanks {
+    std::vector<int> ranks;
+    RankRows rows;
+  };
+  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, OfRanks> rows;
+  for (const RankReport& rank : ranks) {
+    std::map<Key, std::set<std::uint64_t>> sizes;
+    for (const CollectiveTime& row : rank.collectives) {
+      sizes[key_of(row)].insert(row.bytes);
+    }
+    for (const CollectiveTime& row : rank.collectives) {
+      const std::set<std::uint64_t>& own = sizes[key_of(row)];
+      const auto place =
+          static_cast<std::uint64_t>(std::distance(own.begin(), own.find(row.bytes)));
+      const std::uint64_t which = paired.contains(key_of(row)) ? place : row.bytes;
+      OfRanks& alike = rows[{row.name, row.group, which, row.group_size}];
+      alike.ranks.push_back(rank.rank);
+      alike.rows.push_back(&row);
+    }
+  }
+  std::vector<CollectiveTime> merged;
+  merged.reserve(rows.size());
+  for (const auto& [key, of_ranks] : rows) {
+    merged.push_back(merge_calls(of_ranks.ranks, of_ranks.rows));
+  }
   return merged;
 }
 
@@ -216,8 +363,7 @@ IterationStats iteration_stats(std::vector<double> samples_ms) {
 Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
              Environment environment) {
   UNDERSTUDY_ASSERT(!ranks.empty());
-  std::stable_sort(ranks.begin(), ranks.end(),
-                   [](const RankReport& a, const RankReport& b) { return a.rank < b.rank; });
+  std::ranges::stable_sort(ranks, {}, &RankReport::rank);
   Report report;
   report.world_size = static_cast<int>(ranks.size());
   report.total.iteration_ms = iteration_stats(slowest_samples(ranks));

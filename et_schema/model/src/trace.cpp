@@ -88,13 +88,9 @@ const Tensor& Value::tensor() const {
 }
 
 NodeIndex Trace::find(std::uint64_t id) const {
-  const auto found =
-      std::lower_bound(nodes.begin(), nodes.end(), id,
-                       [](const Node& node, std::uint64_t wanted) { return node.id < wanted; });
-  if (found == nodes.end() || found->id != id) {
-    return kNoNode;
-  }
-  return static_cast<NodeIndex>(found - nodes.begin());
+  const auto found = std::ranges::lower_bound(nodes, id, {}, &Node::id);
+  return found == nodes.end() || found->id != id ? kNoNode
+                                                 : static_cast<NodeIndex>(found - nodes.begin());
 }
 
 NodeClass classify(const Node& node) {
