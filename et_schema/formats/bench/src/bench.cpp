@@ -68,11 +68,8 @@ class Packer {
 
   std::vector<ZipMember> pack() {
     Manifest manifest;
-    manifest.tool_version = bench_.tool_version;
-    manifest.sources = bench_.sources;
-    manifest.groups = bench_.groups;
-    manifest.partial = bench_.partial;
-    manifest.scaled = bench_.scaled;
+    manifest.bench = {bench_.tool_version, bench_.sources, bench_.groups, {},
+                      bench_.partial,      bench_.scaled};
     for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
       manifest.ranks.push_back(pack_rank(rank));
     }
@@ -161,12 +158,7 @@ class Unpacker {
 
   Bench unpack() {
     Manifest manifest = parse_manifest(member(kManifestName), file_);
-    Bench bench;
-    bench.tool_version = std::move(manifest.tool_version);
-    bench.sources = std::move(manifest.sources);
-    bench.groups = std::move(manifest.groups);
-    bench.partial = std::move(manifest.partial);
-    bench.scaled = std::move(manifest.scaled);
+    Bench bench = std::move(manifest.bench);
     const std::vector<CompiledKernel> kernels = read_kernels();
     for (std::size_t number = 0; number < manifest.ranks.size(); ++number) {
       Manifest::Rank& rank = manifest.ranks[number];

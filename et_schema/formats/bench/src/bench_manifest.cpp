@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/support/enum_names.h"
 #include "et_schema/support/json_record.h"
 
 namespace understudy::et_schema {
@@ -13,17 +14,8 @@ using nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::string_view kJoinNames[] = {"record function id", "order", "own"};
-constexpr std::string_view kWaitNames[] = {"device", "stream", "event"};
-
-std::optional<JoinKind> join_named(std::string_view name) {
-  return value_named(name, {JoinKind::kRecordFunctionId, JoinKind::kOrder, JoinKind::kOwn});
-}
-
-std::optional<DeviceWait::For> wait_named(std::string_view name) {
-  return value_named(name,
-                     {DeviceWait::For::kDevice, DeviceWait::For::kStream, DeviceWait::For::kEvent});
-}
+constexpr EnumNames<JoinKind::kOwn> kJoinNames("record function id", "order", "own");
+constexpr EnumNames<DeviceWait::For::kEvent> kWaitNames("device", "stream", "event");
 
 std::optional<Outside> outside_named(std::string_view name) {
   for (std::size_t i = 0; i < kOutsideCount; ++i) {
@@ -130,11 +122,11 @@ void members(auto& json, SameAs<Selection> auto& selection) {
 }
 
 std::string_view to_string(JoinKind join) {
-  return kJoinNames[static_cast<std::size_t>(join)];
+  return kJoinNames[join];
 }
 
 std::string_view to_string(DeviceWait::For waits_for) {
-  return kWaitNames[static_cast<std::size_t>(waits_for)];
+  return kWaitNames[waits_for];
 }
 
 void members(auto& json, SameAs<LostDeviceEvents> auto& lost) {
@@ -172,7 +164,9 @@ void members(auto& json, SameAs<HostProbe> auto& probe) {
 void members(auto& json, SameAs<DeviceWait> auto& wait) {
   json("start_ns", wait.start_ns);
   json("host_ns", wait.host_ns);
-  json("for", wait.waits_for, Names{wait_named, R"("device", "stream" or "event")"});
+  json("for", wait.waits_for,
+       Names{[](std::string_view name) { return kWaitNames.find(name); },
+             R"("device", "stream" or "event")"});
 }
 
 void members(auto& json, SameAs<StreamWait> auto& wait) {
@@ -187,7 +181,9 @@ void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json.if_any("graph_run", profile.graph_run);
   json("bytes", profile.bytes);
   json.hash("content_hash", profile.content_hash);
-  json("join", profile.join, Names{join_named, R"("record function id", "order" or "own")"});
+  json("join", profile.join,
+       Names{[](std::string_view name) { return kJoinNames.find(name); },
+             R"("record function id", "order" or "own")"});
   json("steps", profile.steps);
   json("step_ns", profile.step_ns);
   json.unless(0, "awaited_before_ns", profile.awaited_before_ns, AtLeast{0});
@@ -298,15 +294,15 @@ static std::string lines_of(const std::vector<Item>& items, const char* index_ke
 std::string manifest_to_json(const Manifest& manifest) {
   std::string out = fmt::format(
       "{{\"format\":\"{}\",\n\"version\":{},\n\"tool_version\":{},\n\"world_size\":{}", kFormat,
-      manifest.version, dump_lines(manifest.tool_version, 0), manifest.ranks.size());
-  if (manifest.partial) {
-    out += ",\n\"partial\":" + dump_lines(json_of(*manifest.partial), 0);
+      manifest.version, dump_lines(manifest.bench.tool_version, 0), manifest.ranks.size());
+  if (manifest.bench.partial) {
+    out += ",\n\"partial\":" + dump_lines(json_of(*manifest.bench.partial), 0);
   }
-  if (manifest.scaled) {
-    out += ",\n\"scaled\":" + dump_lines(json_of(*manifest.scaled), 0);
+  if (manifest.bench.scaled) {
+    out += ",\n\"scaled\":" + dump_lines(json_of(*manifest.bench.scaled), 0);
   }
-  out += ",\n\"sources\":" + lines_of(manifest.sources);
-  out += ",\n\"process_groups\":" + lines_of(manifest.groups, "id");
+  out += ",\n\"sources\":" + lines_of(manifest.bench.sources);
+  out += ",\n\"process_groups\":" + lines_of(manifest.bench.groups, "id");
   return out + ",\n\"ranks\":" + lines_of(manifest.ranks, "rank") + "}\n";
 }
 
@@ -318,9 +314,9 @@ Manifest parse_manifest(std::string_view json, const std::string& file) {
   check_format(root, {"benchmark", kFormat, kBenchVersion});
 
   Manifest manifest;
-  manifest.tool_version = root.at("tool_version").as_text();
-  read_json(root.at("sources"), manifest.sources);
-  read_json(root.at("process_groups"), manifest.groups);
+  manifest.bench.tool_version = root.at("tool_version").as_text();
+  read_json(root.at("sources"), manifest.bench.sources);
+  read_json(root.at("process_groups"), manifest.bench.groups);
   for (const JsonField& item : root.at("ranks").items()) {
     if (item.at("rank").as_uint() != manifest.ranks.size()) {
       item.at("rank").fail(std::to_string(manifest.ranks.size()));
@@ -335,18 +331,18 @@ Manifest parse_manifest(std::string_view json, const std::string& file) {
     world_size.fail(fmt::format("{}, the number of ranks listed", manifest.ranks.size()));
   }
   if (const auto partial = root.find("partial")) {
-    read_json(*partial, manifest.partial);
-    check_partial(*partial, *manifest.partial, manifest.ranks.size());
+    read_json(*partial, manifest.bench.partial);
+    check_partial(*partial, *manifest.bench.partial, manifest.ranks.size());
   }
   if (const auto scaled = root.find("scaled")) {
-    read_json(*scaled, manifest.scaled);
-    if (manifest.scaled->ranks.size() != manifest.ranks.size()) {
+    read_json(*scaled, manifest.bench.scaled);
+    if (manifest.bench.scaled->ranks.size() != manifest.ranks.size()) {
       scaled->at("ranks").fail(fmt::format("{} ranks, one a program", manifest.ranks.size()));
     }
   }
-  if (!manifest.sources.empty() && manifest.sources.size() != manifest.ranks.size()) {
+  if (!manifest.bench.sources.empty() && manifest.bench.sources.size() != manifest.ranks.size()) {
     root.at("sources").fail(fmt::format("{} sources, one a rank", manifest.ranks.size()),
-                            std::to_string(manifest.sources.size()));
+                            std::to_string(manifest.bench.sources.size()));
   }
   return manifest;
 }

@@ -24,12 +24,8 @@ struct Manifest {
     std::vector<Origin> origins;  ///< of a composed program
     bool operator==(const Rank&) const = default;
   };
-  std::string tool_version;
-  std::vector<Source> sources;
-  std::vector<ProcessGroup> groups;
+  Bench bench;  ///< without what the ranks and other members hold
   std::vector<Rank> ranks;
-  std::optional<PartialJob> partial;
-  std::optional<ScaledJob> scaled;
   int version = kBenchVersion;
 };
 

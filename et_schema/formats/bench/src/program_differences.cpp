@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
@@ -52,9 +53,9 @@ std::vector<Device> distinct_devices(const Program& program,
   return devices;
 }
 
-bool same_personal(const CommInfo& a, const CommInfo& b) {
-  return a.group == b.group && a.root_or_peer == b.root_or_peer && a.seq == b.seq &&
-         a.in_splits == b.in_splits && a.out_splits == b.out_splits;
+/// What ranks of the same behaviour may differ in, of a CommInfo or of a difference.
+auto own_parts(auto& comm) {
+  return std::tie(comm.group, comm.root_or_peer, comm.seq, comm.in_splits, comm.out_splits);
 }
 
 [[noreturn]] void fail(const std::string& file, int rank, const std::string& field,
@@ -109,10 +110,10 @@ ProgramDifferences differences(const Program& shared, const Program& program) {
       result.nodes.push_back({i, here});
       shift = here;
     }
-    if (to[i]->comm && !same_personal(*from[i]->comm, *to[i]->comm)) {
-      const CommInfo& comm = *to[i]->comm;
-      result.comms.push_back(
-          {i, comm.group, comm.root_or_peer, comm.seq, comm.in_splits, comm.out_splits});
+    if (to[i]->comm && own_parts(*from[i]->comm) != own_parts(*to[i]->comm)) {
+      ProgramDifferences::Comm& own = result.comms.emplace_back();
+      own.instruction = i;
+      own_parts(own) = own_parts(*to[i]->comm);
     }
   }
   return result;
@@ -128,12 +129,7 @@ void apply(const ProgramDifferences& differences, Program& program, const std::s
     if (index >= flat.size() || !flat[index]->comm) {
       fail(file, rank, "comms", "the number of an instruction that communicates", index);
     }
-    CommInfo& comm = *flat[index]->comm;
-    comm.group = difference.group;
-    comm.root_or_peer = difference.root_or_peer;
-    comm.seq = difference.seq;
-    comm.in_splits = difference.in_splits;
-    comm.out_splits = difference.out_splits;
+    own_parts(*flat[index]->comm) = own_parts(difference);
   }
   if (differences.devices.empty()) {
     return;

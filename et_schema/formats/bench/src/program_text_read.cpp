@@ -1,7 +1,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <limits>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -113,18 +113,14 @@ class ArgumentReader {
   }
 
   [[nodiscard]] Argument::SlotRef read_slot_ref(element value, std::string_view digits) const {
-    std::uint64_t id = 0;
+    SlotId id = 0;
     constexpr std::size_t kMostDigits = 10;
-    const bool all_digits =
-        !digits.empty() && digits.size() <= kMostDigits &&
-        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-    for (const char c : all_digits ? digits : std::string_view()) {
-      id = id * 10 + static_cast<std::uint64_t>(c - '0');
-    }
-    if (!all_digits || id > std::numeric_limits<SlotId>::max()) {
+    const char* const digits_end = digits.data() + digits.size();
+    const auto [end, error] = std::from_chars(digits.data(), digits_end, id);
+    if (digits.size() > kMostDigits || error != std::errc() || end != digits_end) {
       lines_.fail(field_, "a slot \"%N\"", value);
     }
-    return {static_cast<SlotId>(id)};
+    return {id};
   }
 
   const ProgramLines& lines_;

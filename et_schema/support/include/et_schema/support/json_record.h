@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -68,18 +67,6 @@ struct Names {
 };
 template <typename FromString>
 Names(FromString, const char*) -> Names<FromString>;
-
-/// The one of `values` whose to_string() is `name`; null: none of them.
-template <typename Enum>
-[[nodiscard]] std::optional<Enum> value_named(std::string_view name,
-                                              std::initializer_list<Enum> values) {
-  for (const Enum value : values) {
-    if (to_string(value) == name) {
-      return value;
-    }
-  }
-  return std::nullopt;
-}
 
 class JsonWriter;
 template <typename T>
