@@ -13,15 +13,15 @@ void add_tensors(std::vector<const Tensor*>& tensors, std::span<const Value> val
 }
 
 bool is_integer_list(const Value& value) {
-  if (!value.is(ValueKind::kList)) {
-    return false;
-  }
-  for (const Value& item : value.items()) {
-    if (!item.is(ValueKind::kInt)) {
-      return false;
-    }
-  }
-  return true;
+  return value.is(ValueKind::kList) && std::ranges::all_of(value.items(), [](const Value& item) {
+           return item.is(ValueKind::kInt);
+         });
+}
+
+/// The first input of that kind; null: none.
+const Value* first_of(const Node& node, ValueKind kind) {
+  const auto found = std::ranges::find(node.inputs, kind, &Value::kind);
+  return found == node.inputs.end() ? nullptr : &*found;
 }
 
 void read_tensors(CommCall& call, const Node& node, C10dLayout layout) {
@@ -74,9 +74,8 @@ void read_splits(CommCall& call, const Node& node) {
 }
 
 std::string_view first_text(const Node& node) {
-  const auto text = std::ranges::find_if(
-      node.inputs, [](const Value& value) { return value.is(ValueKind::kString); });
-  return text == node.inputs.end() ? std::string_view() : text->text();
+  const Value* const text = first_of(node, ValueKind::kString);
+  return text == nullptr ? std::string_view() : text->text();
 }
 
 /// The operator that the functional operator or a capture's label names.
@@ -144,12 +143,8 @@ std::optional<bool> recorded_async(const Node& c10d_node) {
     return std::nullopt;
   }
   // No c10d operator has another argument of this type.
-  for (const Value& value : c10d_node.inputs) {
-    if (value.is(ValueKind::kBool)) {
-      return value.as_bool();
-    }
-  }
-  return std::nullopt;
+  const Value* const is_async = first_of(c10d_node, ValueKind::kBool);
+  return is_async == nullptr ? std::nullopt : std::optional(is_async->as_bool());
 }
 
 void read_reduce_op(CommCall& call, const Trace& trace, const Node& node) {
@@ -201,7 +196,6 @@ std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node) {
     return std::nullopt;
   }
   CommCall call;
-  call.from_c10d = true;
   call.kind = known->traits->kind;
   call.name = known->name->recorded;
   read_tensors(call, node, known->name->layout);
@@ -209,12 +203,8 @@ std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node) {
     read_splits(call, node);
   }
   if (known->traits->has_root || is_message(call.kind)) {
-    for (const Value& value : node.inputs) {
-      if (value.is(ValueKind::kInt)) {
-        call.rank = value.as_int();
-        break;
-      }
-    }
+    const Value* const rank = first_of(node, ValueKind::kInt);
+    call.rank = rank == nullptr ? 0 : rank->as_int();
   }
   // Functional operators name their group in the last text; the others hold it as an object, and
   // those of the first functional namespace have a tag there.

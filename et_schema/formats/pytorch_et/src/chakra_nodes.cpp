@@ -190,15 +190,13 @@ ChakraRoles find_chakra_roles(const ChakraFile& file, Losses& losses) {
 }
 
 std::string_view without_part(std::string_view name) {
-  std::size_t end = name.size();
-  if (end == 0 || name[--end] != ')') {
+  if (!name.ends_with(')')) {
     return name;
   }
-  const std::size_t close = end;
-  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') {
-    --end;
-  }
-  return end > 0 && end < close && name[end - 1] == '(' ? name.substr(0, end - 1) : name;
+  const std::size_t open = name.substr(0, name.size() - 1).find_last_not_of("0123456789");
+  const bool is_part = open != std::string_view::npos && name[open] == '(' &&
+                       open + 2 < name.size();  // a digit at least
+  return is_part ? name.substr(0, open) : name;
 }
 
 std::string chakra_place(const ChakraNode& node, std::string_view field) {

@@ -96,24 +96,17 @@ void read_after_name(CommCall& call, std::span<const Value> rest) {
 
 /// The attributes hold what the inputs of some eras lack.
 void read_attributes(CommCall& call, const CommAttributes& attributes) {
-  if (call.name.empty()) {
-    call.name = attributes.collective_name;
-  }
-  if (call.pg_name.empty()) {
-    call.pg_name = attributes.pg_name;
-  }
-  if (call.pg_desc.empty()) {
-    call.pg_desc = attributes.pg_desc;
-  }
-  if (call.group_size == 0) {
-    call.group_size = attributes.pg_size;
-  }
-  if (call.global_rank_start < 0) {
-    call.global_rank_start = attributes.global_rank_start;
-  }
-  if (call.global_rank_stride < 0) {
-    call.global_rank_stride = attributes.global_rank_stride;
-  }
+  const auto fill = [](auto& field, bool is_missing, const auto& told) {
+    if (is_missing) {
+      field = told;
+    }
+  };
+  fill(call.name, call.name.empty(), attributes.collective_name);
+  fill(call.pg_name, call.pg_name.empty(), attributes.pg_name);
+  fill(call.pg_desc, call.pg_desc.empty(), attributes.pg_desc);
+  fill(call.group_size, call.group_size == 0, attributes.pg_size);
+  fill(call.global_rank_start, call.global_rank_start < 0, attributes.global_rank_start);
+  fill(call.global_rank_stride, call.global_rank_stride < 0, attributes.global_rank_stride);
 }
 
 /// torchcomms records the outputs of all_gather as its inputs, and of uneven splits the sum alone.

@@ -104,18 +104,13 @@ struct ReadFile {
   MakeTrace make_trace;
 };
 
-/// By the formats' order in the table.
-bool is_before(const ReadFile& a, const ReadFile& b) {
-  return a.importer < b.importer;
-}
-
 /// Two formats can be of one job, but not of one rank: which one counts is the user's to say.
 void refuse_mixture(const std::vector<ReadFile>& files) {
   if (files.empty()) {
     return;
   }
-  const ReadFile& first = *std::min_element(files.begin(), files.end(), is_before);
-  const ReadFile& other = *std::max_element(files.begin(), files.end(), is_before);
+  const ReadFile& first = *std::ranges::min_element(files, {}, &ReadFile::importer);
+  const ReadFile& other = *std::ranges::max_element(files, {}, &ReadFile::importer);
   if (first.importer != other.importer) {
     throw bad_input("two formats in one input",
                     {.file = other.name,

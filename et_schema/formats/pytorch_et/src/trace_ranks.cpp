@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -136,23 +138,11 @@ std::optional<std::vector<int>> ranks_by_pattern(const std::vector<Pattern>& pat
 
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t kMostShown = 16;
-  std::string text;
-  for (std::size_t i = 0; i < names.size() && i < kMostShown; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
-  }
-  if (names.size() > kMostShown) {
-    text += fmt::format(" and {} more", names.size() - kMostShown);
-  }
-  return text;
-}
-
-template <typename Part>
-std::vector<Pattern> patterns_of(const std::vector<std::string>& names, Part part) {
-  std::vector<Pattern> patterns;
-  for (const std::string& name : names) {
-    patterns.push_back(take_apart(part(name)));
-  }
-  return patterns;
+  const std::span<const std::string> all(names);
+  const std::string text =
+      fmt::format("{}", fmt::join(all.first(std::min(all.size(), kMostShown)), ", "));
+  return all.size() <= kMostShown ? text
+                                  : fmt::format("{} and {} more", text, all.size() - kMostShown);
 }
 
 }  // namespace
@@ -167,14 +157,14 @@ std::vector<int> ranks_from_names(const std::vector<std::string>& names) {
   if (names.size() == 1) {
     return {0};
   }
-  if (std::optional<std::vector<int>> ranks = ranks_by_pattern(
-          patterns_of(names, [](const std::string& name) { return file_name(name); }))) {
-    return *ranks;
-  }
-  // Files of one name in a folder each.
-  if (std::optional<std::vector<int>> ranks = ranks_by_pattern(
-          patterns_of(names, [](const std::string& name) { return std::string_view(name); }))) {
-    return *ranks;
+  for (const bool with_folders : {false, true}) {  // files of one name may have a folder each
+    std::vector<Pattern> patterns;
+    for (const std::string_view name : names) {
+      patterns.push_back(take_apart(with_folders ? name : file_name(name)));
+    }
+    if (std::optional<std::vector<int>> ranks = ranks_by_pattern(patterns)) {
+      return *ranks;
+    }
   }
   throw bad_input("the ranks cannot be told from the file names",
                   {.field = "file names",

@@ -118,25 +118,18 @@ void refuse_cycles(const Trace& trace) {
   }
 }
 
-/// The roots of the threads by thread id.
-class ThreadRoots {
- public:
-  explicit ThreadRoots(const Trace& trace) {
-    for (const Node& node : trace.nodes) {
-      if (is_thread_root(node)) {
-        roots_.try_emplace(node.tid, node.id);
-      }
+/// The ids of the threads' roots by thread id.
+using ThreadRoots = std::map<std::uint64_t, std::uint64_t>;
+
+ThreadRoots thread_roots(const Trace& trace) {
+  ThreadRoots roots;
+  for (const Node& node : trace.nodes) {
+    if (is_thread_root(node)) {
+      roots.try_emplace(node.tid, node.id);
     }
   }
-  [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t tid) const {
-    const auto found = roots_.find(tid);
-    return found == roots_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void add(std::uint64_t tid, std::uint64_t id) { roots_.emplace(tid, id); }
-
- private:
-  std::map<std::uint64_t, std::uint64_t> roots_;
-};
+  return roots;
+}
 
 /// Sets the parent of each node whose parent is in the file and before it; false if one is not.
 bool set_known_parents(Trace& trace) {
@@ -167,7 +160,7 @@ std::map<std::uint64_t, LostThread> find_lost_threads(const Trace& trace,
   std::map<std::uint64_t, LostThread> lost;
   for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
     const Node& node = trace.nodes[i];
-    if (node.parent != kNoNode || is_thread_root(node) || roots.find(node.tid)) {
+    if (node.parent != kNoNode || is_thread_root(node) || roots.contains(node.tid)) {
       continue;
     }
     const auto [entry, is_new] = lost.try_emplace(node.tid, LostThread{node.id, node.parent_id});
@@ -212,7 +205,7 @@ void provide_thread_roots(Trace& trace, ThreadRoots& roots) {
       continue;
     }
     taken.insert(*id);
-    roots.add(tid, *id);
+    roots.emplace(tid, *id);
     Node& root = made_up.emplace_back();
     root.id = *id;
     root.parent_id = process_id;
@@ -240,9 +233,9 @@ void hang_orphans(Trace& trace, const ThreadRoots& roots) {
     }
     trace.losses.add(Loss::kOrphanNodes);
     // A thread's root may have been numbered after its first nodes.
-    const std::optional<std::uint64_t> root = roots.find(node.tid);
-    if (root && *root < node.id) {
-      node.parent = trace.find(*root);
+    const auto root = roots.find(node.tid);
+    if (root != roots.end() && root->second < node.id) {
+      node.parent = trace.find(root->second);
     }
   }
 }
@@ -309,7 +302,7 @@ void link_nodes(Trace& trace, Arena& arena) {
   provide_process_root(trace);
   refuse_cycles(trace);
   if (!set_known_parents(trace)) {
-    ThreadRoots roots(trace);
+    ThreadRoots roots = thread_roots(trace);
     provide_thread_roots(trace, roots);
     set_known_parents(trace);
     hang_orphans(trace, roots);

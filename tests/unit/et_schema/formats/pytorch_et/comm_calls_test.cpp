@@ -52,7 +52,6 @@ TEST(Comms, Torch20AndItsGroupAddress) {
   EXPECT_EQ(call.inputs[0]->tensor_id, 5);
   ASSERT_EQ(call.outputs.size(), 1U);
   EXPECT_EQ(call.outputs[0]->tensor_id, 7);
-  EXPECT_FALSE(call.from_c10d);
 }
 
 TEST(Comms, Schema102NamesTheGroupByTheBackendOfItsInitNode) {
@@ -183,7 +182,6 @@ TEST_P(GlooName, MapsToTheRecordedVocabulary) {
   const CommCall call = only_call(trace);
   EXPECT_EQ(call.name, GetParam().recorded);
   EXPECT_EQ(call.kind, GetParam().kind);
-  EXPECT_TRUE(call.from_c10d);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -34,7 +34,6 @@ struct CommCall {
   std::int64_t global_rank_stride = -1;
   std::int64_t group_size = 0;   ///< 0: not recorded
   std::optional<bool> is_async;  ///< from the c10d parent, where recorded
-  bool from_c10d = false;        ///< read off a c10d node (Gloo), not record_param_comms
   bool lacks_splits = false;     ///< of an all_to_allv: the trace does not hold them
 };
 
