@@ -2,14 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace understudy::et_schema {
 namespace {
-
-constexpr std::array<char, 16> kHexDigits = {'0', '1', '2', '3', '4', '5', '6', '7',
-                                             '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
 bool needs_escape(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
@@ -33,12 +29,8 @@ void append_escaped(std::string& out, char c) {
       out += "\\r";
       return;
     default:
-      break;
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
   }
-  const auto byte = static_cast<unsigned char>(c);
-  out += "\\u00";
-  out += kHexDigits[byte >> 4U];
-  out += kHexDigits[byte & 0xfU];
 }
 
 }  // namespace

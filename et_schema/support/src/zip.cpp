@@ -163,10 +163,6 @@ class Unpacker {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
 void write_member(archive* handle, const std::string& name, std::string_view data) {
   // No time is set: a zip then holds its earliest date, the same in every time zone.
   const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());

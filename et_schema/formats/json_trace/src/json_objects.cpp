@@ -188,32 +188,27 @@ std::optional<std::string_view> JsonCursor::read_key() {
 }
 
 std::string_view JsonCursor::skip_value() {
+  constexpr std::size_t kCut = std::string_view::npos;
   const std::size_t begin = position_;
+  std::size_t end = 0;
   if (stands_on('{') || stands_on('[')) {
     const ScanResult scan = scan_brackets(json_, begin);
     if (scan.status == ScanStatus::kTooDeep) {
       throw too_deep();
     }
-    position_ = scan.end;
-    if (scan.status == ScanStatus::kCutOff) {
-      cut_off();
-      return {};
-    }
+    end = scan.status == ScanStatus::kCutOff ? kCut : scan.end;
   } else if (stands_on('"')) {
-    const std::size_t end = find_string_end(json_, begin + 1);
-    if (end == std::string_view::npos) {
-      cut_off();
-      return {};
-    }
-    position_ = end + 1;
+    end = find_string_end(json_, begin + 1);
+    end += end == kCut ? 0 : 1;
   } else {
-    position_ = json_.find_first_of(",}] \t\r\n", begin);
-    if (position_ == std::string_view::npos) {
-      cut_off();
-      return {};
-    }
+    end = json_.find_first_of(",}] \t\r\n", begin);
   }
-  return json_.substr(begin, position_ - begin);
+  if (end == kCut) {
+    cut_off();
+    return {};
+  }
+  position_ = end;
+  return json_.substr(begin, end - begin);
 }
 
 void JsonCursor::refuse_rest() {
