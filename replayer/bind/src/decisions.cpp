@@ -1,6 +1,5 @@
 #include "replayer/bind/decisions.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,9 +36,7 @@ Decision by_substitute(Substitute substitute, bool is_mapped = false) {
 
 /// Whether no result's shape depends on values. LibTorch tells this only of its own operators.
 bool has_known_shape(const Instruction& instruction) {
-  const auto handle = c10::Dispatcher::singleton().findSchema(
-      {std::string(et_schema::without_overload(instruction.name)),
-       std::string(et_schema::overload_of(instruction.name))});
+  const auto handle = find_operator(instruction.name);
   return handle && instruction.name.starts_with("aten::") &&
          !handle->hasTag(at::Tag::dynamic_output_shape);
 }

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "et_schema/model/unrecorded.h"
 #include "replayer/dispatch/layout.h"
@@ -97,33 +98,18 @@ at::Tensor constant_tensor(const Argument& argument) {
   refuse("Tensor", kind_of(argument));
 }
 
+/// `Item`: at::Tensor, or an optional one.
+template <typename Item>
 PlannedArgument tensor_list(const Argument& argument) {
-  c10::List<at::Tensor> list;
+  c10::List<Item> list;
   SlotList plan;
-  for (const Argument& element : as_list(argument, "Tensor[]")) {
-    if (const auto* slot = std::get_if<Argument::SlotRef>(&element.value)) {
-      plan.elements.emplace_back(static_cast<std::uint32_t>(list.size()), slot->id);
-      list.push_back(at::Tensor());
-    } else {
-      list.push_back(constant_tensor(element));
-    }
-  }
-  if (plan.elements.empty()) {
-    return IValue(std::move(list));
-  }
-  plan.boxed = IValue(std::move(list));
-  return plan;
-}
-
-PlannedArgument optional_tensor_list(const Argument& argument) {
-  c10::List<std::optional<at::Tensor>> list;
-  SlotList plan;
-  plan.optional = true;
-  for (const Argument& element : as_list(argument, "Tensor?[]")) {
-    if (const auto* slot = std::get_if<Argument::SlotRef>(&element.value)) {
+  plan.optional = !std::is_same_v<Item, at::Tensor>;
+  for (const Argument& element : as_list(argument, plan.optional ? "Tensor?[]" : "Tensor[]")) {
+    const auto* slot = std::get_if<Argument::SlotRef>(&element.value);
+    if (slot != nullptr) {
       plan.elements.emplace_back(static_cast<std::uint32_t>(list.size()), slot->id);
     }
-    list.push_back(std::nullopt);
+    list.push_back(slot != nullptr || plan.optional ? Item() : Item(constant_tensor(element)));
   }
   if (plan.elements.empty()) {
     return IValue(std::move(list));
@@ -145,39 +131,32 @@ IValue number_list(const Argument& argument, const c10::Type& element,
                    std::optional<std::int32_t> length) {
   const std::string type = element.str() + "[]";
   const Argument::List items = numbers(argument, length, type);
-  if (element.kind() == TypeKind::IntType) {
-    c10::List<std::int64_t> list;
+  const auto filled = [&](auto list, const auto& value_of) -> IValue {
     for (const Argument& item : items) {
-      list.push_back(as_integer(item, type));
+      list.push_back(value_of(item));
     }
     return list;
+  };
+  switch (element.kind()) {
+    case TypeKind::IntType:
+      return filled(c10::List<std::int64_t>(),
+                    [&](const Argument& item) { return as_integer(item, type); });
+    case TypeKind::FloatType:
+      return filled(c10::List<double>(), [&](const Argument& item) { return as_real(item, type); });
+    case TypeKind::BoolType:
+      return filled(c10::List<bool>(),
+                    [&](const Argument& item) { return as_integer(item, type) != 0; });
+    case TypeKind::NumberType:
+      return filled(c10::impl::GenericList(c10::NumberType::get()), [&](const Argument& item) {
+        const std::optional<c10::Scalar> scalar = as_scalar(item);
+        if (!scalar) {
+          refuse(type, kind_of(item));
+        }
+        return IValue(*scalar);
+      });
+    default:
+      refuse(type, kind_of(argument));
   }
-  if (element.kind() == TypeKind::FloatType) {
-    c10::List<double> list;
-    for (const Argument& item : items) {
-      list.push_back(as_real(item, type));
-    }
-    return list;
-  }
-  if (element.kind() == TypeKind::BoolType) {
-    c10::List<bool> list;
-    for (const Argument& item : items) {
-      list.push_back(as_integer(item, type) != 0);
-    }
-    return list;
-  }
-  if (element.kind() == TypeKind::NumberType) {
-    c10::impl::GenericList list(c10::NumberType::get());
-    for (const Argument& item : items) {
-      const std::optional<c10::Scalar> scalar = as_scalar(item);
-      if (!scalar) {
-        refuse(type, kind_of(item));
-      }
-      list.push_back(IValue(*scalar));
-    }
-    return list;
-  }
-  refuse(type, kind_of(argument));
 }
 
 IValue string_list(const Argument& argument) {
@@ -196,10 +175,10 @@ PlannedArgument plan_list(const Argument& argument, const c10::ListType& type,
                           std::optional<std::int32_t> length) {
   const TypePtr& element = type.getElementType();
   if (element->kind() == TypeKind::TensorType) {
-    return tensor_list(argument);
+    return tensor_list<at::Tensor>(argument);
   }
   if (element->kind() == TypeKind::OptionalType) {
-    return optional_tensor_list(argument);
+    return tensor_list<std::optional<at::Tensor>>(argument);
   }
   if (element->kind() == TypeKind::StringType) {
     return string_list(argument);
@@ -339,7 +318,7 @@ PlannedArgument plan_untyped(const Argument& recorded, const BoxContext& context
     return IValue();
   }
   if (list->empty() || !as_scalar(list->front())) {
-    return tensor_list(recorded);
+    return tensor_list<at::Tensor>(recorded);
   }
   if (std::holds_alternative<double>(list->front().value)) {
     return number_list(recorded, *c10::FloatType::get(), std::nullopt);

@@ -23,13 +23,9 @@ namespace fs = std::filesystem;
 [[noreturn]] void refuse(const std::string& summary, const std::string& path,
                          const std::string& expected, const std::string& got,
                          const std::string& hint) {
-  et_schema::ErrorContext context;
-  context.file = path;
-  context.field = "--op-library";
-  context.expected = expected;
-  context.got = got;
-  context.hint = hint;
-  throw et_schema::usage_error(summary, context);
+  throw et_schema::usage_error(
+      summary,
+      {.file = path, .field = "--op-library", .expected = expected, .got = got, .hint = hint});
 }
 
 std::set<std::string> registered_operators() {

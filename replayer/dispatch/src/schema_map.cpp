@@ -19,50 +19,9 @@ namespace {
 using et_schema::Argument;
 
 /// Operators that were given another name, with the same arguments.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kRenamed = {
+using Renamed = std::pair<std::string_view, std::string_view>;
+constexpr std::array<Renamed, 2> kRenamed = {
     {{"aten::_cat", "aten::cat"}, {"aten::_s_where", "aten::where.self"}}};
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && text.back() == ' ') {
-    text.remove_suffix(1);
-  }
-  return text;
-}
-
-/// The pieces between top-level commas of an argument list, up to its closing parenthesis.
-std::vector<std::string_view> split_arguments(std::string_view text) {
-  std::vector<std::string_view> pieces;
-  int depth = 0;
-  char quote = '\0';
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    const char c = i < text.size() ? text[i] : ')';
-    if (quote != '\0') {
-      quote = c == quote ? '\0' : quote;
-      continue;
-    }
-    if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '(' || c == '[') {
-      ++depth;
-    } else if ((c == ')' || c == ']') && depth > 0) {
-      --depth;
-    } else if ((c == ',' || c == ')') && depth == 0) {
-      const std::string_view piece = trim(text.substr(begin, i - begin));
-      if (!piece.empty() && piece != "*") {
-        pieces.push_back(piece);
-      }
-      begin = i + 1;
-      if (c == ')') {
-        break;
-      }
-    }
-  }
-  return pieces;
-}
 
 std::string normal_type(std::string_view type) {
   std::string text(type);
@@ -88,9 +47,7 @@ bool holds_tensor(const Argument& argument) {
 /// The two kinds of number lists and optional marks that changed over the years without a change in
 /// what a caller gives.
 bool same_kind(const std::string& recorded, const c10::Argument& today) {
-  const bool recorded_tensor = recorded.rfind("Tensor", 0) == 0;
-  const bool today_tensor = type_of(today).rfind("Tensor", 0) == 0;
-  return recorded_tensor == today_tensor;
+  return recorded.starts_with("Tensor") == type_of(today).starts_with("Tensor");
 }
 
 std::optional<std::size_t> index_of(const RecordedSchema& recorded, const std::string& name) {
@@ -154,46 +111,39 @@ MatchResult match_arguments(const c10::OperatorHandle& handle, const RecordedSch
   return {std::move(match), ""};
 }
 
-std::optional<c10::OperatorHandle> find_schema(const std::string& name,
-                                               const std::string& overload) {
-  const std::string full = overload.empty() ? name : name + "." + overload;
-  for (const auto& [old_name, new_name] : kRenamed) {
-    if (full == old_name) {
-      return c10::Dispatcher::singleton().findSchema(
-          {std::string(et_schema::without_overload(new_name)),
-           std::string(et_schema::overload_of(new_name))});
-    }
-  }
-  return c10::Dispatcher::singleton().findSchema({name, overload});
+}  // namespace
+
+std::optional<c10::OperatorHandle> find_operator(std::string_view name) {
+  return c10::Dispatcher::singleton().findSchema(
+      {std::string(et_schema::without_overload(name)), std::string(et_schema::overload_of(name))});
 }
 
-}  // namespace
+std::vector<std::string> argument_names(const c10::FunctionSchema& schema) {
+  std::vector<std::string> names;
+  for (const c10::Argument& argument : schema.arguments()) {
+    names.push_back(argument.name());
+  }
+  return names;
+}
 
 RecordedSchema parse_recorded_schema(const std::string& text) {
   RecordedSchema schema;
-  const std::size_t open = text.find('(');
-  const std::string_view full = trim(std::string_view(text).substr(0, open));
+  const std::string_view full = et_schema::operator_name(text);
   schema.name = et_schema::without_overload(full);
   schema.overload = et_schema::overload_of(full);
-  if (open == std::string::npos) {
-    return schema;
-  }
-  for (std::string_view piece : split_arguments(std::string_view(text).substr(open + 1))) {
-    piece = trim(piece.substr(0, piece.find('=')));
-    const std::size_t blank = piece.rfind(' ');
-    if (blank == std::string_view::npos) {
-      schema.arguments.emplace_back();
-      schema.types.push_back(normal_type(piece));
-    } else {
-      schema.arguments.emplace_back(piece.substr(blank + 1));
-      schema.types.push_back(normal_type(trim(piece.substr(0, blank))));
-    }
+  for (const et_schema::SchemaArgument& argument : et_schema::arguments_of(text)) {
+    schema.arguments.emplace_back(argument.name);
+    schema.types.push_back(normal_type(argument.type));
   }
   return schema;
 }
 
 MatchResult match_operator(const RecordedSchema& recorded, const std::vector<Argument>& arguments) {
-  const std::optional<c10::OperatorHandle> exact = find_schema(recorded.name, recorded.overload);
+  const std::string full =
+      recorded.overload.empty() ? recorded.name : recorded.name + "." + recorded.overload;
+  const auto* const renamed = std::ranges::find(kRenamed, full, &Renamed::first);
+  const std::optional<c10::OperatorHandle> exact =
+      find_operator(renamed == kRenamed.end() ? full : renamed->second);
   MatchResult result{std::nullopt, "this LibTorch has no such operator"};
   if (exact) {
     result = match_arguments(*exact, recorded, arguments);
@@ -222,17 +172,14 @@ MatchResult match_operator(const RecordedSchema& recorded, const std::vector<Arg
 
 bool has_kernel(const c10::OperatorHandle& handle, c10::DeviceType device) {
   using c10::DispatchKey;
-  if (device == c10::kCPU) {
-    const std::array keys = {DispatchKey::CPU, DispatchKey::SparseCPU, DispatchKey::MkldnnCPU,
-                             DispatchKey::QuantizedCPU, DispatchKey::SparseCsrCPU};
-    return std::any_of(keys.begin(), keys.end(), [&](DispatchKey key) {
-      return handle.hasComputedKernelForDispatchKey(key);
-    });
-  }
-  const std::array keys = {DispatchKey::CUDA, DispatchKey::SparseCUDA, DispatchKey::QuantizedCUDA,
-                           DispatchKey::SparseCsrCUDA, DispatchKey::CPU};
-  return std::any_of(keys.begin(), keys.end(),
-                     [&](DispatchKey key) { return handle.hasComputedKernelForDispatchKey(key); });
+  constexpr std::array kOnCpu = {DispatchKey::CPU, DispatchKey::SparseCPU, DispatchKey::MkldnnCPU,
+                                 DispatchKey::QuantizedCPU, DispatchKey::SparseCsrCPU};
+  constexpr std::array kOnGpu = {DispatchKey::CUDA, DispatchKey::SparseCUDA,
+                                 DispatchKey::QuantizedCUDA, DispatchKey::SparseCsrCUDA,
+                                 DispatchKey::CPU};
+  return std::ranges::any_of(device == c10::kCPU ? kOnCpu : kOnGpu, [&](DispatchKey key) {
+    return handle.hasComputedKernelForDispatchKey(key);
+  });
 }
 
 }  // namespace understudy::replayer

@@ -27,14 +27,6 @@ namespace {
 // Room for twice the arguments of the largest known operators.
 constexpr std::size_t kStackRoom = 64;
 
-void set_element(SlotList& list, std::uint32_t position, const at::Tensor& tensor) {
-  if (list.optional) {
-    list.boxed.toOptionalTensorList().set(position, tensor);
-  } else {
-    list.boxed.toTensorList().set(position, tensor);
-  }
-}
-
 /// Moves a tensor to where its call has it: to the device, or to host memory and later back.
 at::Tensor placed(const at::Tensor& tensor, const backends::Call& call, c10::Device device) {
   return tensor.to(call.memory == DeviceType::kCuda ? device : c10::Device(c10::kCPU)).contiguous();
@@ -107,7 +99,7 @@ void Machine::prime(BoundProgram& program) const {
   for (SlotList& list : program.lists) {
     for (const auto& [position, slot] : list.elements) {
       if (program_.slots[slot].external) {
-        set_element(list, position, slots_[slot]);
+        list.set(position, slots_[slot]);
       }
     }
   }
@@ -117,7 +109,7 @@ void Machine::fill_list(BoundProgram& program, const StackEntry& entry) {
   SlotList& list = program.lists[entry.index];
   for (const auto& [position, slot] : list.elements) {
     if (!program_.slots[slot].external) {
-      set_element(list, position, slots_[slot]);
+      list.set(position, slots_[slot]);
     }
   }
   stack_.push_back(list.boxed);
@@ -126,7 +118,7 @@ void Machine::fill_list(BoundProgram& program, const StackEntry& entry) {
 void Machine::empty_list(SlotList& list) {
   for (const auto& [position, slot] : list.elements) {
     if (!program_.slots[slot].external) {
-      set_element(list, position, at::Tensor());
+      list.set(position, at::Tensor());
     }
   }
 }
@@ -186,14 +178,10 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
   slots_[step.index] = std::move(view);
 }
 
-at::Tensor Machine::make_fresh(const FreshOutput& output) const {
-  return make_tensor(program_.slots[output.slot], output.device);
-}
-
 void Machine::prepare(BoundComm& comm) {
   OpenComm& open = comm.open;
   for (const FreshOutput& output : comm.fresh) {
-    slots_[output.slot] = make_fresh(output);
+    slots_[output.slot] = make_tensor(program_.slots[output.slot], output.device);
   }
   for (std::size_t i = 0; i < comm.outputs.size(); ++i) {
     const at::Tensor& output = slots_[comm.outputs[i]];

@@ -59,14 +59,6 @@ std::string data_dependence(const et_schema::Program& program, const Step& step)
   return has_sparse ? "its shape depends on a sparse tensor's elements" : "";
 }
 
-std::vector<std::string> argument_names(const c10::OperatorHandle& handle) {
-  std::vector<std::string> names;
-  for (const c10::Argument& argument : handle.schema().arguments()) {
-    names.push_back(argument.name());
-  }
-  return names;
-}
-
 /// The tensors whose numbers tell which elements the operator picks.
 std::vector<SlotId> index_slots(const et_schema::Program& program, const Instruction& instruction) {
   using et_schema::Meaning;
@@ -337,12 +329,10 @@ void Trial::guard_arguments(const Step& step) {
   std::vector<std::string> names;
   std::string op;
   if (step.kind == StepKind::kCall) {
-    names = argument_names(*step.handle);
+    names = argument_names(step.handle->schema());
     op = toString(step.handle->operator_name());
   } else if (step.source->kind == InstructionKind::kOp) {
-    const RecordedSchema schema =
-        parse_recorded_schema(schema_text(decisions_.program(), *step.source));
-    names = schema.arguments;
+    names = parse_recorded_schema(schema_text(decisions_.program(), *step.source)).arguments;
     op = step.source->name;
   } else {
     return;

@@ -20,6 +20,14 @@ struct SlotList {
   c10::IValue boxed;      ///< c10::List<at::Tensor> or c10::List<std::optional<at::Tensor>>
   bool optional = false;  ///< which of the two
   std::vector<std::pair<std::uint32_t, et_schema::SlotId>> elements;  ///< position, slot
+
+  void set(std::uint32_t position, const at::Tensor& tensor) const {
+    if (optional) {
+      boxed.toOptionalTensorList().set(position, tensor);
+    } else {
+      boxed.toTensorList().set(position, tensor);
+    }
+  }
 };
 
 /// What an argument is when the operator is called: a value that never changes, a slot's tensor, or

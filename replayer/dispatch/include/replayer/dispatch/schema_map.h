@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -40,6 +41,11 @@ struct MatchResult {
 /// recorded and has no place in today's schema, and a new argument without a default, are no match.
 [[nodiscard]] MatchResult match_operator(const RecordedSchema& recorded,
                                          const std::vector<et_schema::Argument>& arguments);
+
+/// The operator of a name with its overload, "aten::add.Tensor".
+[[nodiscard]] std::optional<c10::OperatorHandle> find_operator(std::string_view name);
+
+[[nodiscard]] std::vector<std::string> argument_names(const c10::FunctionSchema& schema);
 
 /// Whether the operator has a kernel of its own, or one that is composed of others, for a device.
 [[nodiscard]] bool has_kernel(const c10::OperatorHandle& handle, c10::DeviceType device);

@@ -102,7 +102,6 @@ class Machine {
   void join(BoundComm& comm);
   void fill_list(BoundProgram& program, const StackEntry& entry);
   void empty_list(SlotList& list);
-  [[nodiscard]] at::Tensor make_fresh(const FreshOutput& output) const;
 
   const et_schema::Program& program_;
   backends::Communicator& communicator_;
