@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "kernel_launch.h"
-#include "kernel_stub.h"
 #include "replayer/dispatch/schema_map.h"
 #include "stub.h"
 
@@ -36,14 +35,6 @@ std::size_t list_size(const Instruction& instruction, std::size_t index) {
   return list != nullptr ? list->size() : 0;
 }
 
-}  // namespace
-
-std::string schema_text(const Program& program, const Instruction& instruction) {
-  return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;
-}
-
-namespace {
-
 std::optional<Substitute> find_by_table(const Program& program, const Instruction& instruction,
                                         c10::DeviceType device) {
   const RecordedSchema schema = parse_recorded_schema(schema_text(program, instruction));
@@ -55,10 +46,14 @@ std::optional<Substitute> find_by_table(const Program& program, const Instructio
   // Its arguments are lists: the gradients it was given, what the forward operator was given, and
   // what operators below the label allocated.
   return find_native_substitute(instruction.name, list_size(instruction, 0), name, schema.arguments,
-                                device, list_size(instruction, 2));
+                                list_size(instruction, 2));
 }
 
 }  // namespace
+
+std::string schema_text(const Program& program, const Instruction& instruction) {
+  return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;
+}
 
 std::optional<Substitute> find_substitute(const Program& program, const Instruction& instruction,
                                           c10::Device device, std::string_view why_no_library) {

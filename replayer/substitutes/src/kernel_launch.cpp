@@ -33,13 +33,19 @@ using torch::jit::Stack;
 // Behind a kernel's arguments stand the text of their roles and that of the launch.
 constexpr std::size_t kTexts = 2;
 
-/// Everything of a launch that stays the same from call to call.
-struct Launch {
+/// What a device needs beside the kernel's own arguments.
+struct Code {
   /// Takes a pointer to each parameter's bytes, and behind them those of the scratch memory.
   std::function<void(void**)> issue;
-  std::vector<std::string> parameters;  ///< their types
-  std::int64_t scratch_bytes = 0;       ///< of the whole grid
+  std::string name;
+  std::int64_t scratch_bytes = 0;  ///< of the whole grid
   std::int64_t profile_scratch_bytes = 0;
+};
+
+/// Everything of a launch that stays the same from call to call.
+struct Launch {
+  Code code;
+  std::vector<std::string> parameters;  ///< their types
   std::vector<Slot> made;  ///< layouts of what is allocated for it, in the arguments' order
   c10::Device device;
 };
@@ -125,11 +131,11 @@ std::vector<c10::IValue> run(const Launch& launch, const Stack& stack, std::size
                 "a tensor of a kernel is on ", tensor.device(), " and not on ", launch.device);
     parameters.add_pointer(tensor.defined() ? tensor.data_ptr() : nullptr);
   }
-  const at::Tensor memory = scratch(launch.scratch_bytes, launch.device);
-  const at::Tensor profile_memory = scratch(launch.profile_scratch_bytes, launch.device);
+  const at::Tensor memory = scratch(launch.code.scratch_bytes, launch.device);
+  const at::Tensor profile_memory = scratch(launch.code.profile_scratch_bytes, launch.device);
   parameters.add_pointer(memory.defined() ? memory.data_ptr() : nullptr);
   parameters.add_pointer(profile_memory.defined() ? profile_memory.data_ptr() : nullptr);
-  launch.issue(parameters.pointers().data());
+  launch.code.issue(parameters.pointers().data());
   return results;
 }
 
@@ -161,14 +167,7 @@ std::string no_build(const CompiledKernel& kernel, int architecture) {
                      architecture);
 }
 
-/// What a device needs beside the kernel's own arguments, or a sentence why it cannot launch it.
-struct Code {
-  std::function<void(void**)> issue;
-  std::string name;
-  std::int64_t scratch_bytes = 0;
-  std::int64_t profile_scratch_bytes = 0;
-};
-
+/// The code for a GPU, or a sentence why it cannot launch it.
 std::variant<Code, std::string> code_on_gpu(const CompiledKernel& kernel,
                                             const std::array<std::int64_t, 3>& grid,
                                             c10::Device device) {
@@ -238,12 +237,10 @@ std::variant<Substitute, std::string> find_kernel_launch(const et_schema::Progra
   if (const auto* why = std::get_if<std::string>(&found)) {
     return *why;
   }
-  auto& code = std::get<Code>(found);
   auto launch = std::make_shared<const Launch>(
-      Launch{std::move(code.issue), kernel->parameters, code.scratch_bytes,
-             code.profile_scratch_bytes, *std::move(made), device});
+      Launch{std::get<Code>(std::move(found)), kernel->parameters, *std::move(made), device});
   return Substitute{
-      .by = std::move(code.name),
+      .by = launch->code.name,
       .rung = Rung::kSubstituted,
       .call = on_stack(instruction.args.size(), [launch](const Stack& stack, std::size_t first) {
         return run(*launch, stack, first);

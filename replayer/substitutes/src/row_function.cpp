@@ -77,19 +77,14 @@ void refuse_beyond(const et_schema::MapRow& row, const torch::jit::Block& block)
   }
 }
 
-/// An operator of ATen by the dispatcher, or what stands in for it on the device.
-std::optional<std::function<void(Stack&)>> aten_call(const c10::FunctionSchema& schema,
-                                                     c10::Device device) {
+/// What stands in for an operator of ATen on the device; none where it has a kernel.
+std::function<void(Stack&)> aten_call(const c10::FunctionSchema& schema, c10::Device device) {
   const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name());
   if (!handle || device.is_meta() || has_kernel(*handle, device.type())) {
-    return std::nullopt;
-  }
-  std::vector<std::string> names;
-  for (const c10::Argument& argument : schema.arguments()) {
-    names.push_back(argument.name());
+    return nullptr;
   }
   std::optional<Substitute> substitute =
-      find_substitute(c10::toString(schema.operator_name()), names, device.type());
+      find_substitute(c10::toString(schema.operator_name()), argument_names(schema), device.type());
   TORCH_CHECK(substitute, schema.name(), " has no kernel for this device");
   return std::move(substitute->call);
 }
@@ -190,18 +185,10 @@ class RowFunction::Maker {
         made.blocks.push_back(block(*inner));
       }
     } else {
-      made.call = built_in_call(node);
-      if (made.call) {
-        return made;
-      }
       const c10::FunctionSchema* const schema = node.maybeSchema();
-      std::optional<std::function<void(Stack&)>> found;
-      if (schema != nullptr && node.kind().is_aten()) {
-        found = aten_call(*schema, device_);
-      }
-      if (found) {
-        made.call = *std::move(found);
-      } else {
+      made.call = schema != nullptr && node.kind().is_aten() ? aten_call(*schema, device_)
+                                                             : built_in_call(node);
+      if (!made.call) {
         made.call = node.getOperation();
       }
     }
@@ -209,9 +196,8 @@ class RowFunction::Maker {
   }
 
   /// What a block inside of a node reads, that node reads.
-  static void note_last_reads(at::ArrayRef<const Value*> values, const torch::jit::Block& from,
-                              const std::unordered_map<const Node*, std::size_t>& places,
-                              Block& made, const auto& number_of) {
+  void note_last_reads(at::ArrayRef<const Value*> values, const torch::jit::Block& from,
+                       const std::unordered_map<const Node*, std::size_t>& places, Block& made) {
     for (const Value* value : values) {
       std::size_t last = 0;
       bool is_returned = false;
@@ -225,14 +211,9 @@ class RowFunction::Maker {
         last = is_returned ? last : std::max(last, place->second);
       }
       if (!is_returned && !value->uses().empty()) {
-        made.actions[last].last_read.push_back(number_of(value));
+        made.actions[last].last_read.push_back(number(value));
       }
     }
-  }
-  void note_last_reads(at::ArrayRef<const Value*> values, const torch::jit::Block& from,
-                       const std::unordered_map<const Node*, std::size_t>& places, Block& made) {
-    note_last_reads(values, from, places, made,
-                    [this](const Value* value) { return number(value); });
   }
 
   c10::Device device_;

@@ -13,10 +13,12 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/assert.h"
 #include "replayer/device/stream_span.h"
@@ -325,6 +327,54 @@ at::Tensor write_result(const Result& result, const Stack& stack, std::size_t fi
   return fresh != nullptr ? fresh->make() : at::Tensor();
 }
 
+/// By argument, whether the kernel wrote it: the roles stand behind the arguments. None where no
+/// text says so for exactly the arguments before it.
+std::optional<std::vector<bool>> find_written(const std::vector<Argument>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto* text = std::get_if<std::string>(&arguments[i].value);
+    if (text == nullptr) {
+      continue;
+    }
+    const auto roles = et_schema::kernel_roles(*text, i);
+    if (!roles) {
+      return std::nullopt;
+    }
+    std::vector<bool> written;
+    for (const std::string_view role : *roles) {
+      written.push_back(role == "w" || role == "rw");
+    }
+    return written;
+  }
+  return std::nullopt;
+}
+
+/// Memory that was allocated for the kernel is no tensor among its arguments.
+void touch_arguments(const Stack& stack, std::size_t first, const std::vector<bool>& written) {
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (stack[first + i].isTensor()) {
+      const at::Tensor& tensor = stack[first + i].toTensor();
+      written[i] ? rewrite_bytes(tensor) : read_bytes(tensor);
+    }
+  }
+}
+
+/// Makes an instruction's results: those that are arguments are rewritten in place, the others made
+/// in the recorded layout with the values of their rule.
+auto result_maker(const Program& program, const Instruction& instruction, c10::Device device) {
+  return [results = plan_results(program, instruction, device)](const Stack& stack,
+                                                                std::size_t first) {
+    std::vector<c10::IValue> values;
+    for (const ResultEntry& entry : results) {
+      c10::List<at::Tensor> tensors;
+      for (const Result& result : entry.tensors) {
+        tensors.push_back(write_result(result, stack, first));
+      }
+      values.push_back(entry.is_list ? c10::IValue(tensors) : c10::IValue(tensors.get(0)));
+    }
+    return values;
+  };
+}
+
 }  // namespace
 
 void read_bytes(const at::Tensor& tensor) {
@@ -360,17 +410,6 @@ std::optional<std::int64_t> recorded_work_ns(const Instruction& instruction,
   return ran_elsewhere ? instruction.timing->device_ns : instruction.timing->host_ns;
 }
 
-Substitute lasting(Substitute substitute, std::int64_t duration_ns) {
-  substitute.call = [call = std::move(substitute.call), duration_ns](Stack& stack) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(duration_ns);
-    call(stack);
-    while (std::chrono::steady_clock::now() < end) {
-      // The original computed: its core was not free for others.
-    }
-  };
-  return substitute;
-}
-
 Substitute lasting_as_recorded(Substitute substitute, const Instruction& instruction,
                                c10::Device device) {
   const std::optional<std::int64_t> work_ns = recorded_work_ns(instruction, device.type());
@@ -388,23 +427,14 @@ Substitute lasting_as_recorded(Substitute substitute, const Instruction& instruc
   } else if (device_ns > 0 && device.is_cuda()) {
     substitute.by += "; the device is free at once: its driver does not take the waiting kernel";
   }
-  return lasting(std::move(substitute), *work_ns);
-}
-
-ResultMaker result_maker(const Program& program, const Instruction& instruction,
-                         c10::Device device) {
-  return [results = plan_results(program, instruction, device)](const Stack& stack,
-                                                                std::size_t first) {
-    std::vector<c10::IValue> values;
-    for (const ResultEntry& entry : results) {
-      c10::List<at::Tensor> tensors;
-      for (const Result& result : entry.tensors) {
-        tensors.push_back(write_result(result, stack, first));
-      }
-      values.push_back(entry.is_list ? c10::IValue(tensors) : c10::IValue(tensors.get(0)));
+  substitute.call = [call = std::move(substitute.call), host_ns = *work_ns](Stack& stack) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(host_ns);
+    call(stack);
+    while (std::chrono::steady_clock::now() < end) {
+      // The original computed: its core was not free for others.
     }
-    return values;
   };
+  return substitute;
 }
 
 Substitute make_stub(const Program& program, const Instruction& instruction, c10::Device device,
@@ -424,6 +454,25 @@ Substitute make_stub(const Program& program, const Instruction& instruction, c10
   };
   Substitute stub{
       .by = std::move(by), .rung = Rung::kStubbed, .call = on_stack(count, std::move(run))};
+  return lasting_as_recorded(std::move(stub), instruction, device);
+}
+
+std::optional<Substitute> find_kernel_stub(const et_schema::Program& program,
+                                           const Instruction& instruction, c10::Device device) {
+  const std::optional<std::vector<bool>> written = find_written(instruction.args);
+  if (!written) {
+    return std::nullopt;
+  }
+  auto run = [written = *written, make = result_maker(program, instruction, device)](
+                 const Stack& stack, std::size_t first) {
+    touch_arguments(stack, first, written);
+    return make(stack, first);
+  };
+  Substitute stub{.by = instruction.timing
+                            ? "a stub: it moves the same bytes and takes the recorded time"
+                            : "a stub: it moves the same bytes; no time is recorded",
+                  .rung = Rung::kStubbed,
+                  .call = on_stack(instruction.args.size(), std::move(run))};
   return lasting_as_recorded(std::move(stub), instruction, device);
 }
 

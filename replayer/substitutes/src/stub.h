@@ -1,16 +1,12 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "et_schema/model/program.h"
 #include "replayer/substitutes/substitutes.h"
@@ -34,26 +30,24 @@ inline constexpr std::string_view kReadingStub = "its inputs read; what it wrote
                                    const et_schema::Instruction& instruction, c10::Device device,
                                    std::string by);
 
-/// Makes an instruction's results: those that are arguments are rewritten in place, the others made
-/// in the recorded layout with the values of their rule. Takes the stack and where on it the first
-/// argument is.
-using ResultMaker =
-    std::function<std::vector<c10::IValue>(const torch::jit::Stack& stack, std::size_t first)>;
-[[nodiscard]] ResultMaker result_maker(const et_schema::Program& program,
-                                       const et_schema::Instruction& instruction,
-                                       c10::Device device);
+/// What holds the place of a C++ kernel of a compiled graph on a CPU: it reads the bytes of the
+/// tensors that the kernel read, rewrites those that it wrote with what they hold, makes its
+/// results, and then waits until the recorded time has passed. Values stay as they were, and those
+/// of results are of their rule, so what follows stays healthy.
+/// None for a kernel that ran on a device, whose place no CPU can hold, and for one whose recorded
+/// arguments do not say what each of them is.
+[[nodiscard]] std::optional<Substitute> find_kernel_stub(const et_schema::Program& program,
+                                                         const et_schema::Instruction& instruction,
+                                                         c10::Device device);
 
 /// The time that the instruction's own work took in the original: on the device where it had one
 /// and runs on the CPU now, else on the host. Nothing without a profile.
 [[nodiscard]] std::optional<std::int64_t> recorded_work_ns(
     const et_schema::Instruction& instruction, c10::DeviceType device);
 
-/// The same, each call of which keeps its thread busy until `duration_ns` after its start.
-[[nodiscard]] Substitute lasting(Substitute substitute, std::int64_t duration_ns);
-
-/// The same for the recorded time: of the host, and on a GPU of the device too, whose stream is
-/// busy until what the call has issued, and its recorded time there, are over. As it is without a
-/// profile.
+/// The same, each call of which keeps its thread busy for the recorded time: of the host, and on a
+/// GPU of the device too, whose stream is busy until what the call has issued, and its recorded
+/// time there, are over. As it is without a profile.
 [[nodiscard]] Substitute lasting_as_recorded(Substitute substitute,
                                              const et_schema::Instruction& instruction,
                                              c10::Device device);

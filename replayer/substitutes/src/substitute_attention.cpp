@@ -15,6 +15,10 @@
 
 namespace understudy::replayer {
 
+Attention Attention::read(Inputs& in) {
+  return {in.tensor(), in.tensor(), in.tensor(), in.tensor(), in.flag(), in.maybe_number()};
+}
+
 Attention Attention::with_equal_heads() const {
   Attention equal = *this;
   const std::int64_t group = query.size(1) / key.size(1);
@@ -23,6 +27,19 @@ Attention Attention::with_equal_heads() const {
     equal.value = value.repeat_interleave(group, 1);
   }
   return equal;
+}
+
+double Attention::used_scale() const {
+  return scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3))));
+}
+
+Tensor Attention::masked(const Tensor& scores) const {
+  if (!causal) {
+    return scores;
+  }
+  const Tensor seen =
+      at::ones({scores.size(2), scores.size(3)}, scores.options().dtype(at::kBool)).tril();
+  return scores.masked_fill(seen.logical_not(), -std::numeric_limits<double>::infinity());
 }
 
 AttentionOutput attend(const Attention& attention) {
@@ -46,15 +63,9 @@ namespace {
 /// log of its sum.
 AttentionGradients attend_backward_with_bias(const Attention& attention, const Tensor& grad_output,
                                              const Tensor& output, const Tensor& logsumexp) {
-  const auto width = static_cast<double>(attention.query.size(3));
-  const double scale = attention.scale.value_or(1 / std::sqrt(width));
-  Tensor scores =
-      at::matmul(attention.query, attention.key.transpose(2, 3)) * scale + attention.bias;
-  if (attention.causal) {
-    const Tensor seen =
-        at::ones({scores.size(2), scores.size(3)}, scores.options().dtype(at::kBool)).tril();
-    scores = scores.masked_fill(seen.logical_not(), -std::numeric_limits<double>::infinity());
-  }
+  const double scale = attention.used_scale();
+  const Tensor scores = attention.masked(
+      at::matmul(attention.query, attention.key.transpose(2, 3)) * scale + attention.bias);
   const Tensor weights = (scores - logsumexp.unsqueeze(3)).exp().to(attention.query.scalar_type());
   const Tensor grad_weights = at::matmul(grad_output, attention.value.transpose(2, 3));
   const Tensor inner = (grad_output * output).sum(3, /*keepdim=*/true);
@@ -125,7 +136,7 @@ enum FlashResult : std::size_t {
   kDebugMask = 8
 };
 
-Results flash_results(const Attention& attention, const Fillers& fillers) {
+Results flash(const Attention& attention, const Fillers& fillers) {
   AttentionOutput output = attend(attention);
   const at::Device device = attention.query.device();
   return {std::move(output.output),
@@ -139,62 +150,42 @@ Results flash_results(const Attention& attention, const Fillers& fillers) {
           fillers.make(kDebugMask, device)};
 }
 
-Results flash(const Tensor& query, const Tensor& key, const Tensor& value, bool causal,
-              std::optional<double> scale, const Fillers& fillers) {
-  return flash_results({query, key, value, {}, causal, scale}, fillers);
-}
-
-Results cudnn(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
-              bool causal, std::optional<double> scale, const Fillers& fillers) {
-  return flash_results({query, key, value, bias, causal, scale}, fillers);
-}
-
-Results flash_backward(const Tensor& grad_output, const Tensor& query, const Tensor& key,
-                       const Tensor& value, const Tensor& output, const Tensor& logsumexp,
-                       bool causal, std::optional<double> scale, const Tensor& bias) {
+Results flash_backward(const Tensor& grad_output, const Tensor& output, const Tensor& logsumexp,
+                       const Attention& attention) {
   AttentionGradients gradients =
-      attend_backward({query, key, value, bias, causal, scale}, grad_output, output, logsumexp,
-                      /*bias_wanted=*/false);
+      attend_backward(attention, grad_output, output, logsumexp, /*bias_wanted=*/false);
   return {std::move(gradients.query), std::move(gradients.key), std::move(gradients.value)};
 }
 
-Results efficient(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
-                  bool logsumexp_wanted, bool causal, std::optional<double> scale,
-                  const Fillers& fillers) {
-  AttentionOutput output = attend({query, key, value, bias, causal, scale});
+Results efficient(const Attention& attention, bool logsumexp_wanted, const Fillers& fillers) {
+  AttentionOutput output = attend(attention);
   constexpr std::size_t kEfficientSeed = 2;
   constexpr std::size_t kEfficientOffset = 3;
+  const at::Device device = attention.query.device();
   return {std::move(output.output), logsumexp_or_none(output, logsumexp_wanted, fillers),
-          fillers.make(kEfficientSeed, query.device()),
-          fillers.make(kEfficientOffset, query.device())};
+          fillers.make(kEfficientSeed, device), fillers.make(kEfficientOffset, device)};
 }
 
-Results efficient_backward(const Tensor& grad_output, const Tensor& query, const Tensor& key,
-                           const Tensor& value, const Tensor& bias, const Tensor& output,
-                           const Tensor& logsumexp, const std::vector<bool>& mask, bool causal,
-                           std::optional<double> scale) {
+Results efficient_backward(const Tensor& grad_output, const Tensor& output, const Tensor& logsumexp,
+                           const Attention& attention, const std::vector<bool>& mask) {
   TORCH_CHECK(mask.size() == 4, "grad_input_mask has ", mask.size(), " elements, not 4");
-  AttentionGradients gradients = attend_backward({query, key, value, bias, causal, scale},
-                                                 grad_output, output, logsumexp, mask[3]);
+  AttentionGradients gradients =
+      attend_backward(attention, grad_output, output, logsumexp, mask[3]);
   return {mask[0] ? gradients.query : Tensor(), mask[1] ? gradients.key : Tensor(),
           mask[2] ? gradients.value : Tensor(), mask[3] ? gradients.bias : Tensor()};
 }
 
 constexpr SubstituteRow kRows[] = {
-    {"aten::_scaled_dot_product_flash_attention", kByFlash, "query key value is_causal scale?",
-     unpacked<flash>},
-    {"aten::_scaled_dot_product_flash_attention_backward", kByFlashBackward,
-     "grad_out query key value out logsumexp is_causal scale? attn_bias?",
-     unpacked<flash_backward>},
-    {"aten::_scaled_dot_product_cudnn_attention", kByFlash,
-     "query key value attn_bias? is_causal scale?", unpacked<cudnn>},
-    {"aten::_scaled_dot_product_cudnn_attention_backward", kByFlashBackward,
-     "grad_out query key value out logsumexp is_causal scale? attn_bias?",
+    {"aten::_scaled_dot_product_flash_attention aten::_scaled_dot_product_cudnn_attention",
+     kByFlash, "query key value attn_bias? is_causal scale?", unpacked<flash>},
+    {"aten::_scaled_dot_product_flash_attention_backward "
+     "aten::_scaled_dot_product_cudnn_attention_backward",
+     kByFlashBackward, "grad_out out logsumexp query key value attn_bias? is_causal scale?",
      unpacked<flash_backward>},
     {"aten::_scaled_dot_product_efficient_attention", kByFlash,
-     "query key value attn_bias? compute_log_sumexp is_causal scale?", unpacked<efficient>},
+     "query key value attn_bias? is_causal scale? compute_log_sumexp", unpacked<efficient>},
     {"aten::_scaled_dot_product_efficient_attention_backward", kByFlashBackward,
-     "grad_out_ query key value attn_bias? out logsumexp grad_input_mask is_causal scale?",
+     "grad_out_ out logsumexp query key value attn_bias? is_causal scale? grad_input_mask",
      unpacked<efficient_backward>},
 };
 

@@ -18,8 +18,12 @@ struct Attention {
   bool causal = false;
   std::optional<double> scale;  ///< none: 1/sqrt(width)
 
+  [[nodiscard]] static Attention read(Inputs& in);
   /// The same with each head of keys and values repeated for its group.
   [[nodiscard]] Attention with_equal_heads() const;
+  [[nodiscard]] double used_scale() const;
+  /// Without what comes after the query, where it is causal.
+  [[nodiscard]] Tensor masked(const Tensor& scores) const;
 };
 
 /// For the report.

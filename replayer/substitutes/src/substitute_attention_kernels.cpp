@@ -73,15 +73,7 @@ struct FlashInputs {
   Tensor key_ends;
 
   [[nodiscard]] static FlashInputs read(Inputs& in) {
-    FlashInputs inputs;
-    inputs.packed.query = in.tensor();
-    inputs.packed.key = in.tensor();
-    inputs.packed.value = in.tensor();
-    inputs.query_ends = in.tensor();
-    inputs.key_ends = in.tensor();
-    inputs.packed.causal = in.flag();
-    inputs.packed.scale = in.maybe_number();
-    return inputs;
+    return {Attention::read(in), in.tensor(), in.tensor()};
   }
 };
 
@@ -175,9 +167,9 @@ Results efficient_backward(const Tensor& grad_output, const Tensor& output, cons
 
 constexpr SubstituteRow kRows[] = {
     {"aten::_flash_attention_forward", kByFlash,
-     "query key value cum_seq_q? cum_seq_k? is_causal scale?", unpacked<flash>},
+     "query key value attn_bias? is_causal scale? cum_seq_q? cum_seq_k?", unpacked<flash>},
     {"aten::_flash_attention_backward", kByFlashBackward,
-     "grad_out out logsumexp query key value cum_seq_q? cum_seq_k? is_causal scale?",
+     "grad_out out logsumexp query key value attn_bias? is_causal scale? cum_seq_q? cum_seq_k?",
      unpacked<flash_backward>},
     {"aten::_efficient_attention_forward", kByFlash,
      "query key value bias? cu_seqlens_q? custom_mask_type scale? "

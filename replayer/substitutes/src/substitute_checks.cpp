@@ -11,6 +11,7 @@
 
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/model/schema_text.h"
+#include "et_schema/support/words.h"
 #include "substitute_lookup.h"
 #include "substitute_native.h"
 #include "substitute_table.h"
@@ -87,21 +88,18 @@ void check_compressed_as(const Tensor& begins, const Tensor& indices, const Tens
 }
 
 struct Check {
-  std::string_view op;
+  std::string_view op;  ///< as SubstituteRow::op
   std::string_view arguments;
   void (*run)(Inputs&, const Fillers&);
 };
 
-constexpr std::string_view kPermuteArguments =
-    "permute lengths values weights? permuted_lengths_sum?";
-
 constexpr std::array kChecks = {
-    Check{"fbgemm::permute_2D_sparse_data", kPermuteArguments, unpacked<check_permute>},
-    Check{"fbgemm::permute_1D_sparse_data", kPermuteArguments, unpacked<check_permute>},
-    Check{"fbgemm::permute_sparse_data", kPermuteArguments, unpacked<check_permute>},
-    Check{"fbgemm::dense_embedding_codegen_lookup_function", Lookup::kArguments,
-          unpacked<check_lookup>},
-    Check{"fbgemm::split_embedding_codegen_lookup_*", Lookup::kArguments, unpacked<check_lookup>},
+    Check{"fbgemm::permute_2D_sparse_data fbgemm::permute_1D_sparse_data "
+          "fbgemm::permute_sparse_data",
+          "permute lengths values weights? permuted_lengths_sum?", unpacked<check_permute>},
+    Check{"fbgemm::dense_embedding_codegen_lookup_function "
+          "fbgemm::split_embedding_codegen_lookup_*",
+          Lookup::kArguments, unpacked<check_lookup>},
     Check{"aten::_convert_indices_from_coo_to_csr", "self size", unpacked<check_coo_to_csr>},
     Check{"aten::_convert_indices_from_csr_to_coo", "crow_indices col_indices",
           unpacked<check_csr_to_coo>},
@@ -147,11 +145,11 @@ std::vector<TableReach> index_reach(std::span<const std::string> arguments, cons
 
 }  // namespace
 
-bool names_operator(std::string_view row, std::string_view op) {
-  if (row.ends_with('*')) {
-    return op.starts_with(row.substr(0, row.size() - 1));
-  }
-  return row == op || row == et_schema::without_overload(op);
+bool names_operator(std::string_view names, std::string_view op) {
+  return et_schema::any_word(names, [op](std::string_view name) {
+    return name.ends_with('*') ? op.starts_with(name.substr(0, name.size() - 1))
+                               : name == op || name == et_schema::without_overload(op);
+  });
 }
 
 std::optional<std::string> find_unsafe_arguments(std::string_view op,

@@ -9,6 +9,9 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
 #include "substitute_attention.h"
@@ -36,11 +39,8 @@ struct Rnn {
   [[nodiscard]] static Rnn read(Inputs& in);
 };
 
-struct RnnOutput {
-  Tensor output;
-  Tensor hy;
-  Tensor cy;  ///< of LSTMs
-};
+/// The output, hy, and cy of LSTMs.
+using RnnOutput = std::array<Tensor, 3>;
 
 constexpr std::string_view kArguments =
     "input weight weight_stride0 hx cx? mode num_layers batch_first dropout train bidirectional "
@@ -106,7 +106,7 @@ Results forward(const Rnn& rnn, const Fillers& fillers) {
   constexpr std::size_t kReserve = 3;
   constexpr std::size_t kWeightBuffer = 4;
   const at::Device device = rnn.input.device();
-  return {std::move(output.output), std::move(output.hy), std::move(output.cy),
+  return {std::move(output[0]), std::move(output[1]), std::move(output[2]),
           fillers.make(kReserve, device), fillers.make(kWeightBuffer, device)};
 }
 
@@ -121,7 +121,7 @@ Tensor gradient_or_zeros(const Tensor& gradient, const Tensor& like) {
 
 /// The CPU saves nothing that cuDNN's reserve could hold: the forward runs again under autograd.
 Results backward(Rnn rnn, const Tensor& grad_output, const Tensor& grad_hy, const Tensor& grad_cy) {
-  const std::vector<Tensor> given{grad_output, grad_hy, grad_cy};
+  const std::array given{grad_output, grad_hy, grad_cy};
   const c10::impl::ForceDispatchKeyGuard keys(c10::default_included_set, c10::default_excluded_set);
   const c10::AutoGradMode gradients_on(true);
   std::vector<Tensor> leaves{leaf(rnn.input), leaf(rnn.hx), leaf(rnn.cx)};
@@ -132,10 +132,9 @@ Results backward(Rnn rnn, const Tensor& grad_output, const Tensor& grad_hy, cons
     weight = leaf(weight);
     leaves.push_back(weight);
   }
-  const RnnOutput made = run_rnn(rnn);
+  const RnnOutput all = run_rnn(rnn);
   std::vector<Tensor> outputs;
   std::vector<Tensor> grad_outputs;
-  const std::vector<Tensor> all{made.output, made.hy, made.cy};
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (given[i].defined() && all[i].defined()) {
       outputs.push_back(all[i]);
@@ -143,11 +142,7 @@ Results backward(Rnn rnn, const Tensor& grad_output, const Tensor& grad_hy, cons
     }
   }
   std::vector<Tensor> inputs;
-  for (const Tensor& tensor : leaves) {
-    if (tensor.defined()) {
-      inputs.push_back(tensor);
-    }
-  }
+  std::ranges::copy_if(leaves, std::back_inserter(inputs), &Tensor::defined);
   const std::vector<Tensor> found = torch::autograd::grad(
       outputs, inputs, grad_outputs, std::nullopt, /*create_graph=*/false, /*allow_unused=*/true);
   std::vector<Tensor> gradients(leaves.size());
@@ -175,13 +170,12 @@ constexpr std::string_view kBackwardArguments =
     "batch_sizes? grad_output? grad_hy? grad_cy?";
 
 constexpr SubstituteRow kRows[] = {
-    {"aten::_cudnn_rnn", "aten::lstm, aten::gru or aten::rnn_*", kArguments, unpacked<forward>},
-    {"aten::_cudnn_rnn_backward", "aten::lstm, aten::gru or aten::rnn_* again, with autograd",
-     kBackwardArguments, unpacked<backward>, Rung::kStubbed},
+    {"aten::_cudnn_rnn aten::miopen_rnn", "aten::lstm, aten::gru or aten::rnn_*", kArguments,
+     unpacked<forward>},
+    {"aten::_cudnn_rnn_backward aten::miopen_rnn_backward",
+     "aten::lstm, aten::gru or aten::rnn_* again, with autograd", kBackwardArguments,
+     unpacked<backward>, Rung::kStubbed},
     {"aten::_cudnn_rnn_flatten_weight", "aten::cat", "weight_arr", unpacked<flatten_weights>},
-    {"aten::miopen_rnn", "aten::lstm, aten::gru or aten::rnn_*", kArguments, unpacked<forward>},
-    {"aten::miopen_rnn_backward", "aten::lstm, aten::gru or aten::rnn_* again, with autograd",
-     kBackwardArguments, unpacked<backward>, Rung::kStubbed},
 };
 
 }  // namespace

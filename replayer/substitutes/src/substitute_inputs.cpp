@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+
+#include "et_schema/support/words.h"
 
 namespace understudy::replayer {
 namespace {
@@ -31,21 +34,12 @@ std::optional<ArgumentPlaces> ArgumentPlaces::find(std::string_view wanted,
                                                    std::span<const std::string> recorded) {
   ArgumentPlaces found;
   found.recorded_ = recorded.size();
-  while (!wanted.empty()) {
-    const std::size_t end = std::min(wanted.find(' '), wanted.size());
-    std::string_view name = wanted.substr(0, end);
-    wanted.remove_prefix(std::min(end + 1, wanted.size()));
+  const bool is_missing = et_schema::any_word(wanted, [&](std::string_view name) {
     const bool optional = name.ends_with('?');
-    if (optional) {
-      name.remove_suffix(1);
-    }
-    const std::optional<std::size_t> place = place_of(name, recorded);
-    if (!place && !optional) {
-      return std::nullopt;
-    }
-    found.places_.push_back(place);
-  }
-  return found;
+    found.places_.push_back(place_of(name.substr(0, name.size() - (optional ? 1 : 0)), recorded));
+    return !found.places_.back() && !optional;
+  });
+  return is_missing ? std::nullopt : std::optional(std::move(found));
 }
 
 const c10::IValue* Inputs::next() {

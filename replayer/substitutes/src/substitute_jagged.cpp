@@ -80,14 +80,11 @@ Results bounds_check_indices(const Tensor& rows_per_table, Tensor indices, Tenso
   return {};
 }
 
-constexpr std::string_view kGather = "aten::index_select";
 constexpr std::string_view kSum = "aten::cumsum";
-constexpr std::string_view kPermuteArguments = "permute lengths values weights?";
 
 constexpr SubstituteRow kRows[] = {
-    {"fbgemm::permute_2D_sparse_data", kGather, kPermuteArguments, unpacked<permute_sparse_data>},
-    {"fbgemm::permute_1D_sparse_data", kGather, kPermuteArguments, unpacked<permute_sparse_data>},
-    {"fbgemm::permute_sparse_data", kGather, kPermuteArguments, unpacked<permute_sparse_data>},
+    {"fbgemm::permute_2D_sparse_data fbgemm::permute_1D_sparse_data fbgemm::permute_sparse_data",
+     "aten::index_select", "permute lengths values weights?", unpacked<permute_sparse_data>},
     {"fbgemm::asynchronous_complete_cumsum", kSum, "t_in", unpacked<complete_cumsum>},
     {"fbgemm::asynchronous_inclusive_cumsum", kSum, "t_in", unpacked<inclusive_cumsum>},
     {"fbgemm::asynchronous_exclusive_cumsum", kSum, "t_in", unpacked<exclusive_cumsum>},

@@ -193,16 +193,12 @@ Results forward(const Lookup& lookup) {
   return {look_up(lookup)};
 }
 
-constexpr std::string_view kBy = "aten::_embedding_bag over each table";
-
 constexpr SubstituteRow kRows[] = {
-    {"fbgemm::dense_embedding_codegen_lookup_function", kBy, Lookup::kArguments, unpacked<forward>},
-    {"fbgemm::split_embedding_codegen_lookup_*", kBy, Lookup::kArguments, unpacked<forward>},
-    {"fbgemm::split_embedding_codegen_forward_cpu", kBy, Lookup::kArguments, unpacked<forward>},
-    {"fbgemm::split_embedding_codegen_forward_unweighted_pt2_wrapper", kBy, Lookup::kArguments,
-     unpacked<forward>},
-    {"fbgemm::split_embedding_codegen_forward_weighted_pt2_wrapper", kBy, Lookup::kArguments,
-     unpacked<forward>},
+    {"fbgemm::dense_embedding_codegen_lookup_function fbgemm::split_embedding_codegen_lookup_* "
+     "fbgemm::split_embedding_codegen_forward_cpu "
+     "fbgemm::split_embedding_codegen_forward_unweighted_pt2_wrapper "
+     "fbgemm::split_embedding_codegen_forward_weighted_pt2_wrapper",
+     "aten::_embedding_bag over each table", Lookup::kArguments, unpacked<forward>},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "et_schema/support/words.h"
 #include "substitute_lookup.h"
 #include "substitute_native.h"
 #include "substitute_table.h"
@@ -99,18 +100,17 @@ Tensor accumulate(const Tensor& state, const Tensor& rows, const Tensor& increme
   return updated;
 }
 
-Tensor adagrad(const Settings& settings, const LookupFeature& feature,
-               const RowGradients& reached) {
-  const Tensor state = settings.first.table(feature, reached.feature, feature.dim);
-  const Tensor sums = accumulate(state, reached.rows, reached.gradients.square());
-  return reached.gradients * settings.learning_rate / (sums.sqrt() + settings.epsilon);
+/// The squares of the gradients; their means by row.
+template <bool kRowwise>
+Tensor squares(const Tensor& gradients) {
+  return kRowwise ? gradients.square().mean(1, /*keepdim=*/true) : gradients.square();
 }
 
-Tensor rowwise_adagrad(const Settings& settings, const LookupFeature& feature,
-                       const RowGradients& reached) {
-  const Tensor state = settings.first.table(feature, reached.feature, 1);
-  const Tensor sums =
-      accumulate(state, reached.rows, reached.gradients.square().mean(1, /*keepdim=*/true));
+template <bool kRowwise>
+Tensor adagrad(const Settings& settings, const LookupFeature& feature,
+               const RowGradients& reached) {
+  const Tensor state = settings.first.table(feature, reached.feature, kRowwise ? 1 : feature.dim);
+  const Tensor sums = accumulate(state, reached.rows, squares<kRowwise>(reached.gradients));
   return reached.gradients * settings.learning_rate / (sums.sqrt() + settings.epsilon);
 }
 
@@ -121,30 +121,18 @@ Tensor decay(const Tensor& state, const Tensor& rows, const Tensor& target, doub
   return updated;
 }
 
-Tensor adam_step(const Settings& settings, const Tensor& first, const Tensor& second) {
-  const double correction1 = 1 - std::pow(settings.beta1, settings.step);
-  const double correction2 = 1 - std::pow(settings.beta2, settings.step);
-  return first / correction1 * settings.learning_rate /
-         ((second / correction2).sqrt() + settings.epsilon);
-}
-
+/// Rowwise is its second moment alone.
+template <bool kRowwise>
 Tensor adam(const Settings& settings, const LookupFeature& feature, const RowGradients& reached) {
   const std::size_t index = reached.feature;
   const Tensor first = decay(settings.first.table(feature, index, feature.dim), reached.rows,
                              reached.gradients, settings.beta1);
-  const Tensor second = decay(settings.second.table(feature, index, feature.dim), reached.rows,
-                              reached.gradients.square(), settings.beta2);
-  return adam_step(settings, first, second);
-}
-
-Tensor partial_rowwise_adam(const Settings& settings, const LookupFeature& feature,
-                            const RowGradients& reached) {
-  const std::size_t index = reached.feature;
-  const Tensor first = decay(settings.first.table(feature, index, feature.dim), reached.rows,
-                             reached.gradients, settings.beta1);
-  const Tensor second = decay(settings.second.table(feature, index, 1), reached.rows,
-                              reached.gradients.square().mean(1, true), settings.beta2);
-  return adam_step(settings, first, second);
+  const Tensor second = decay(settings.second.table(feature, index, kRowwise ? 1 : feature.dim),
+                              reached.rows, squares<kRowwise>(reached.gradients), settings.beta2);
+  const double correction1 = 1 - std::pow(settings.beta1, settings.step);
+  const double correction2 = 1 - std::pow(settings.beta2, settings.step);
+  return first / correction1 * settings.learning_rate /
+         ((second / correction2).sqrt() + settings.epsilon);
 }
 
 /// The pieces of a flat tensor that a lookup's indices reach, in the largest pieces that tables of
@@ -181,18 +169,16 @@ std::vector<std::int64_t> starts_of(const Lookup& lookup) {
 }
 
 struct Optimizer {
-  std::string_view name;
+  std::string_view names;  ///< separated by blanks
   Update update;
 };
 
 constexpr Optimizer kOptimizers[] = {
-    {"sgd", sgd},
-    {"approx_sgd", sgd},
-    {"adagrad", adagrad},
-    {"rowwise_adagrad", rowwise_adagrad},
-    {"approx_rowwise_adagrad", rowwise_adagrad},
-    {"adam", adam},
-    {"partial_rowwise_adam", partial_rowwise_adam},
+    {"sgd approx_sgd", sgd},
+    {"adagrad", adagrad<false>},
+    {"rowwise_adagrad approx_rowwise_adagrad", adagrad<true>},
+    {"adam", adam<false>},
+    {"partial_rowwise_adam", adam<true>},
 };
 
 void update_tables(const Lookup& lookup, const Settings& settings, const Tensor& grad_output,
@@ -288,9 +274,9 @@ constexpr SubstituteRow kRows[] = {
     {"fbgemm::split_embedding_backward_codegen_sgd_cpu", kBy, kBackwardArguments,
      unpacked<backward<sgd>>},
     {"fbgemm::split_embedding_backward_codegen_adagrad_cpu", kBy, kBackwardArguments,
-     unpacked<backward<adagrad>>},
+     unpacked<backward<adagrad<false>>>},
     {"fbgemm::split_embedding_backward_codegen_rowwise_adagrad_cpu", kBy, kBackwardArguments,
-     unpacked<backward<rowwise_adagrad>>},
+     unpacked<backward<adagrad<true>>>},
 };
 
 }  // namespace
@@ -299,13 +285,14 @@ std::span<const SubstituteRow> lookup_update_rows() {
   return kRows;
 }
 
-std::optional<Substitute> find_lookup_backward(std::string_view label, std::size_t gradients,
-                                               std::span<const std::string> forward_arguments,
-                                               std::size_t allocated) {
+std::optional<Substitute> find_native_substitute(std::string_view label, std::size_t gradients,
+                                                 std::string_view forward_op,
+                                                 std::span<const std::string> forward_arguments,
+                                                 std::size_t allocated) {
   const std::string_view name = optimizer_of(label);
   const std::optional<ArgumentPlaces> lookup_places =
       ArgumentPlaces::find(Lookup::kArguments, forward_arguments);
-  if (name.empty() || gradients == 0 || !lookup_places) {
+  if (!forward_op.starts_with("fbgemm::") || name.empty() || gradients == 0 || !lookup_places) {
     return std::nullopt;
   }
   const NativeShape shape{
@@ -319,8 +306,8 @@ std::optional<Substitute> find_lookup_backward(std::string_view label, std::size
         });
     return found;
   }
-  const auto* optimizer = std::find_if(std::begin(kOptimizers), std::end(kOptimizers),
-                                       [&](const Optimizer& entry) { return entry.name == name; });
+  const auto* optimizer = std::ranges::find_if(
+      kOptimizers, [&](const Optimizer& entry) { return et_schema::has_word(entry.names, name); });
   const std::optional<ArgumentPlaces> settings_places =
       ArgumentPlaces::find(Settings::kArguments, forward_arguments);
   if (optimizer == std::end(kOptimizers) || !settings_places) {

@@ -5,10 +5,8 @@
 #include <cstddef>
 #include <functional>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,11 +26,6 @@ std::function<void(torch::jit::Stack&)> on_stack(std::size_t count, Run run) {
     std::move(results.begin(), results.end(), std::back_inserter(stack));
   };
 }
-
-/// The backward of fbgemm's lookups, with the update of the tables: see find_native_substitute.
-[[nodiscard]] std::optional<Substitute> find_lookup_backward(
-    std::string_view label, std::size_t gradients, std::span<const std::string> forward_arguments,
-    std::size_t allocated);
 
 /// What table_reach gives for fbgemm's lookups: the weights and the optimizer's states.
 [[nodiscard]] std::vector<TableReach> lookup_reach(std::span<const std::string> arguments,

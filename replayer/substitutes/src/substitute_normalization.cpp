@@ -143,18 +143,15 @@ Results rms_norm_backward(const Tensor& grad_output, const Tensor& input,
 }
 
 constexpr std::string_view kForward = "aten::native_batch_norm";
-constexpr std::string_view kBackward = "aten::native_batch_norm_backward";
 constexpr std::string_view kForwardArguments =
     "input weight bias? running_mean? running_var? training exponential_average_factor epsilon";
-constexpr std::string_view kBackwardArguments =
-    "input grad_output weight running_mean? running_var? save_mean? save_var? epsilon";
 
 constexpr SubstituteRow kRows[] = {
     {"aten::cudnn_batch_norm", kForward, kForwardArguments, unpacked<batch_norm<true>>},
-    {"aten::cudnn_batch_norm_backward", kBackward, kBackwardArguments,
-     unpacked<batch_norm_backward>},
     {"aten::miopen_batch_norm", kForward, kForwardArguments, unpacked<batch_norm<false>>},
-    {"aten::miopen_batch_norm_backward", kBackward, kBackwardArguments,
+    {"aten::cudnn_batch_norm_backward aten::miopen_batch_norm_backward",
+     "aten::native_batch_norm_backward",
+     "input grad_output weight running_mean? running_var? save_mean? save_var? epsilon",
      unpacked<batch_norm_backward>},
     {"aten::batch_norm_stats", "aten::var_mean", "input eps", unpacked<batch_norm_stats>},
     {"aten::batch_norm_elemt", "aten::addcmul", "input weight? bias? mean invstd",

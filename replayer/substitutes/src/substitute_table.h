@@ -13,7 +13,8 @@ namespace understudy::replayer {
 /// One operator with what stands in for it. The tables are data: each row has a test that compares
 /// it with the computation it stands for.
 struct SubstituteRow {
-  /// Name, which stands for all overloads, or one overload, or a beginning followed by '*'.
+  /// Names, separated by blanks: each stands for all overloads, or is one overload, or a beginning
+  /// followed by '*'.
   std::string_view op;
   std::string_view by;         ///< for the report
   std::string_view arguments;  ///< as ArgumentPlaces takes them, in the order `run` reads them
@@ -45,8 +46,8 @@ auto unpacked(Inputs& in, const Fillers& fillers) {
   return call(kFunction);
 }
 
-/// Whether `row`, as SubstituteRow::op is written, stands for the operator.
-[[nodiscard]] bool names_operator(std::string_view row, std::string_view op);
+/// Whether `names`, as SubstituteRow::op is written, stand for the operator.
+[[nodiscard]] bool names_operator(std::string_view names, std::string_view op);
 
 [[nodiscard]] std::span<const SubstituteRow> convolution_rows();
 [[nodiscard]] std::span<const SubstituteRow> normalization_rows();

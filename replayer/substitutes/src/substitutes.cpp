@@ -66,15 +66,4 @@ std::optional<std::string> not_applicable_reason(std::string_view op, c10::Devic
                                                            : std::nullopt;
 }
 
-std::optional<Substitute> find_native_substitute(std::string_view label, std::size_t gradients,
-                                                 std::string_view forward_op,
-                                                 std::span<const std::string> forward_arguments,
-                                                 c10::DeviceType device, std::size_t allocated) {
-  static_cast<void>(device);
-  if (!forward_op.starts_with("fbgemm::")) {
-    return std::nullopt;
-  }
-  return find_lookup_backward(label, gradients, forward_arguments, allocated);
-}
-
 }  // namespace understudy::replayer

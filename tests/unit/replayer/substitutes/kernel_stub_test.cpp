@@ -1,10 +1,9 @@
 // What holds the place of a compiled graph's kernel: bytes, time, values, and how it is counted.
 
-#include "kernel_stub.h"
-
 #include <chrono>
 
 #include "fixture.h"
+#include "stub.h"
 
 namespace understudy::replayer {
 namespace {

@@ -163,9 +163,8 @@ TEST(SubstituteLookup, WithoutPoolingGivesARowForEachIndex) {
 
 torch::jit::Stack run_native(const std::string& label, const std::string& schema,
                              torch::jit::Stack stack, std::size_t allocated = 0) {
-  const std::optional<Substitute> substitute =
-      find_native_substitute(label, 1, operator_name_of(schema), argument_names_of(schema),
-                             c10::DeviceType::CPU, allocated);
+  const std::optional<Substitute> substitute = find_native_substitute(
+      label, 1, operator_name_of(schema), argument_names_of(schema), allocated);
   EXPECT_TRUE(substitute.has_value()) << label;
   if (substitute) {
     const at::AutoDispatchBelowADInplaceOrView guard;
@@ -341,14 +340,14 @@ TEST(SubstituteLookup, UnknownLabelsHaveNone) {
   const std::vector<std::string> names = argument_names_of(kAdagrad);
   const std::string op = operator_name_of(kAdagrad);
   const auto found = [&](const std::string& label, std::size_t gradients) {
-    return find_native_substitute(label, gradients, op, names, c10::DeviceType::CPU).has_value();
+    return find_native_substitute(label, gradients, op, names).has_value();
   };
   EXPECT_TRUE(found(kAdagradLabel, 1));
   EXPECT_FALSE(found(kAdagradLabel, 0));
   EXPECT_FALSE(found("torch::autograd::CppNode<SplitLookupFunction_lamb_Op>", 1));
   EXPECT_FALSE(found("torch::autograd::CppNode<MyFunction>", 1));
-  EXPECT_FALSE(find_native_substitute(kAdagradLabel, 1, "aten::add", names, c10::DeviceType::CPU));
-  EXPECT_FALSE(find_native_substitute(kAdagradLabel, 1, op, {}, c10::DeviceType::CPU));
+  EXPECT_FALSE(find_native_substitute(kAdagradLabel, 1, "aten::add", names));
+  EXPECT_FALSE(find_native_substitute(kAdagradLabel, 1, op, {}));
 }
 
 TEST(SubstituteLookup, ArgumentsThatWouldReachBeyondAreRefused) {

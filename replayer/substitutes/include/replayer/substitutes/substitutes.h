@@ -54,8 +54,7 @@ using RecordedResults = std::span<const et_schema::Slot* const>;
 /// into the first of these that has the table's layout, or else left on the stack.
 [[nodiscard]] std::optional<Substitute> find_native_substitute(
     std::string_view label, std::size_t gradients, std::string_view forward_op,
-    std::span<const std::string> forward_arguments, c10::DeviceType device,
-    std::size_t allocated = 0);
+    std::span<const std::string> forward_arguments, std::size_t allocated = 0);
 
 /// Why an operator means nothing on this device and is left out of coverage ("the CPU has no
 /// streams"); empty where it means something.
