@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -32,12 +31,6 @@ using et_schema::SlotUse;
 template <typename T>
 std::uint32_t last_index(const std::vector<T>& items) {
   return static_cast<std::uint32_t>(items.size() - 1);
-}
-
-std::vector<SlotId> slots_of(const std::vector<Argument>& arguments) {
-  std::vector<SlotId> slots;
-  for_each_slot(arguments, [&](SlotId slot) { slots.push_back(slot); });
-  return slots;
 }
 
 /// Binds instructions in order; see bind_program().
@@ -91,16 +84,10 @@ class Binder {
     bound_.states_at = static_cast<std::size_t>(first - uses.begin());
   }
 
-  void add_all(std::span<const Instruction> instructions) {
-    for (const Instruction& instruction : instructions) {
-      add(instruction);
-    }
-  }
-
   void add(const Instruction& instruction) {
     switch (decisions_.of(instruction).how) {
       case How::kBody:
-        add_all(instruction.body);
+        std::ranges::for_each(instruction.body, [&](const Instruction& inner) { add(inner); });
         return;
       case How::kDropped:
         add_premade(instruction);
@@ -155,7 +142,7 @@ class Binder {
   void add_stack_step(Step step, std::vector<PlannedArgument> plan) {
     const Instruction& instruction = *step.source;
     SlotUse use;
-    use.reads = slots_of(instruction.args);
+    use.reads = slots_in(instruction.args);
     // The arguments of a native instruction include its forward's arguments; all of them are read.
     before_touching(touched_by(program_, instruction), use.reads);
     step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
@@ -226,8 +213,8 @@ class Binder {
   }
 
   void add_alias(const Instruction& instruction) {
-    const std::vector<SlotId> from = slots_of(instruction.args);
-    const std::vector<SlotId> to = slots_of(instruction.results);
+    const std::vector<SlotId> from = slots_in(instruction.args);
+    const std::vector<SlotId> to = slots_in(instruction.results);
     if (from.empty() || to.empty() || program_.slots[to.front()].external) {
       return;
     }
@@ -243,8 +230,8 @@ class Binder {
 
   void add_premade(const Instruction& instruction) {
     SlotUse use;
-    use.reads = slots_of(instruction.args);
-    for (const SlotId slot : slots_of(instruction.results)) {
+    use.reads = slots_in(instruction.args);
+    for (const SlotId slot : slots_in(instruction.results)) {
       if (!is_in_place(slot, use)) {
         steps_.add_give(&instruction, slot);
       }
@@ -254,8 +241,8 @@ class Binder {
   /// An instruction that means nothing on this target passes its first tensor on, if its result is
   /// a copy of it.
   void add_passed_on(const Instruction& instruction) {
-    const std::vector<SlotId> from = slots_of(instruction.args);
-    const std::vector<SlotId> to = slots_of(instruction.results);
+    const std::vector<SlotId> from = slots_in(instruction.args);
+    const std::vector<SlotId> to = slots_in(instruction.results);
     if (from.size() == 1 && to.size() == 1 && from != to) {
       const Slot& source = program_.slots[from.front()];
       const Slot& result = program_.slots[to.front()];

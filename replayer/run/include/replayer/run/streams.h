@@ -51,7 +51,7 @@ void check_streams(const et_schema::Program& program, c10::Device device,
 
 /// Issues steps by a plan, as a hook of Machine::run. If a step uses memory made on another stream,
 /// the allocator is told of its tensors; of other steps it is not.
-class StreamHook {
+class StreamHook : public NoHook {
  public:
   /// `device` is not a CPU. Takes its streams from LibTorch's pool.
   StreamHook(StreamPlan plan, const BoundProgram& bound, Machine& machine, c10::Device device);
@@ -60,8 +60,6 @@ class StreamHook {
   void begin_iteration();
   void built(const Step& step);
   void called(const Step& step, const torch::jit::Stack& stack);
-  void stored(const Step&) {}
-  void dropped(const Step&) {}
   /// Returns to the first stream and makes it wait for all others.
   void end_iteration();
   /// Returns to it when an iteration does not reach its end, and leaves what runs on other streams.
