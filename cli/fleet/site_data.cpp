@@ -52,7 +52,6 @@ std::vector<fleet::Event> turned_of(const fleet::Night& night) {
     turned.push_back({.night = night.id,
                       .kind = fleet::kChangePoint,
                       .job = row.value("job", ""),
-                      .benchmark_hash = "",
                       .platform = row.value("platform", ""),
                       .text = row.value("text", "")});
   }

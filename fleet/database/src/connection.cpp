@@ -108,26 +108,26 @@ et_schema::Error damaged_database(et_schema::ErrorContext context) {
 }
 
 void in_transaction(Connection& connection, const std::function<void()>& body, double patience_s) {
-  Patience patience(patience_s);
-  for (;;) {
-    try {
-      run_once(connection, body);
-      return;
-    } catch (const TransientError& error) {
-      if (patience.is_over()) {
-        throw et_schema::run_failed(
+  bool is_first = true;
+  with_patience(
+      patience_s,
+      [&] {
+        try {
+          if (!is_first) {
+            connection.reconnect();
+          }
+        } catch (const TransientError&) {
+          // Still gone: begin() says so, too.
+        }
+        is_first = false;
+        run_once(connection, body);
+      },
+      [](const char* got) {
+        return et_schema::run_failed(
             "the fleet's database does not answer",
-            {.got = error.what(),
+            {.got = got,
              .hint = "see what holds it; what was finished is kept, run the command again"});
-      }
-    }
-    patience.wait();
-    try {
-      connection.reconnect();
-    } catch (const TransientError&) {
-      // Still gone: begin() says so, too.
-    }
-  }
+      });
 }
 
 }  // namespace understudy::fleet

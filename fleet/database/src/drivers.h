@@ -16,28 +16,25 @@ namespace understudy::fleet {
 [[nodiscard]] std::unique_ptr<Connection> connect_postgres(const std::string& url,
                                                            double patience_s);
 
-/// How long a caller tries again what others hold for now: ever longer waits, by this process' own
-/// clock, until the patience is over.
-class Patience {
- public:
-  explicit Patience(double patience_s)
-      : end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(patience_s))) {}
-
-  [[nodiscard]] bool is_over() const { return Clock::now() >= end_; }
-
-  void wait() {
-    std::this_thread::sleep_for(wait_);
-    wait_ = std::min(2 * wait_, kLongestWait);
-  }
-
- private:
+/// Tries again what others hold for now, after ever longer waits, until the patience is over by
+/// this process' own clock: then throws what `error_of` makes of the last TransientError's text.
+template <typename Attempt, typename ErrorOf>
+void with_patience(double patience_s, const Attempt& attempt, const ErrorOf& error_of) {
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kFirstWait{20};
-  static constexpr std::chrono::milliseconds kLongestWait{2000};
-
-  Clock::time_point end_;
-  std::chrono::milliseconds wait_ = kFirstWait;
-};
+  constexpr std::chrono::milliseconds kFirstWait{20};
+  constexpr std::chrono::milliseconds kLongestWait{2000};
+  const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
+  for (auto wait = kFirstWait;; wait = std::min(2 * wait, kLongestWait)) {
+    try {
+      attempt();
+      return;
+    } catch (const TransientError& error) {
+      if (Clock::now() >= end) {
+        throw error_of(error.what());
+      }
+    }
+    std::this_thread::sleep_for(wait);
+  }
+}
 
 }  // namespace understudy::fleet

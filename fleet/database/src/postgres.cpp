@@ -52,21 +52,14 @@ std::optional<std::string> text_of(const Value& value) {
 class Postgres : public Connection {
  public:
   Postgres(std::string url, double patience_s) : url_(std::move(url)) {
-    Patience patience(patience_s);
-    for (;;) {
-      try {
-        open();
-        return;
-      } catch (const TransientError& error) {
-        if (patience.is_over()) {
-          throw et_schema::usage_error("no PostgreSQL server answers",
-                                       {.file = without_password(url_),
-                                        .got = error.what(),
-                                        .hint = "see that it runs and that the address is right"});
-        }
-      }
-      patience.wait();
-    }
+    with_patience(
+        patience_s, [this] { open(); },
+        [this](const char* got) {
+          return et_schema::usage_error("no PostgreSQL server answers",
+                                        {.file = without_password(url_),
+                                         .got = got,
+                                         .hint = "see that it runs and that the address is right"});
+        });
   }
 
   [[nodiscard]] Dialect dialect() const override { return Dialect::kPostgres; }

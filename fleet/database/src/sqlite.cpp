@@ -111,18 +111,13 @@ class Sqlite : public Connection {
   // SQLite does not wait by itself for others who open a new file at the same time: of two readers
   // who want to write its header neither would ever give way.
   void write_ahead(double patience_s) {
-    for (Patience patience(patience_s);; patience.wait()) {
-      try {
-        query("PRAGMA journal_mode=WAL");
-        return;
-      } catch (const TransientError& error) {
-        if (patience.is_over()) {
-          throw et_schema::run_failed(
+    with_patience(
+        patience_s, [this] { query("PRAGMA journal_mode=WAL"); },
+        [this](const char* got) {
+          return et_schema::run_failed(
               "the fleet's database does not answer",
-              {.file = path_, .got = error.what(), .hint = "see what holds it, then try again"});
-        }
-      }
-    }
+              {.file = path_, .got = got, .hint = "see what holds it, then try again"});
+        });
   }
 
   sqlite3_stmt* prepared(const std::string& sql) {

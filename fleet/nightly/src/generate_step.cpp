@@ -83,11 +83,10 @@ class GenerateStep {
     if (job_.broken_key != key_ || job_.broken.empty()) {
       return false;
     }
-    static_cast<void>(
-        context_.queue.finish(context_.connection, item_, kStayedBroken, job_.broken, [&] {
-          set_broken(context_.connection, job_, job_.broken, key_, item_.night, stat_);
-          add_replays_of_broken(context_, item_, job_);
-        }));
+    context_.finish(item_, kStayedBroken, job_.broken, [&] {
+      set_broken(context_.connection, job_, job_.broken, key_, item_.night, stat_);
+      add_replays_of_broken(context_, item_, job_);
+    });
     return true;
   }
 
@@ -103,20 +102,16 @@ class GenerateStep {
     const bool is_new =
         job_.broken.empty() || (comes_again ? job_.broken_key != key_ : job_.broken != why);
     const char* const outcome = is_new ? kWasBroken : kStayedBroken;
-    static_cast<void>(context_.queue.finish(context_.connection, item_, outcome, why, [&] {
+    context_.finish(item_, outcome, why, [&] {
       context_.connection.execute("UPDATE job SET input_hash = $2 WHERE id = $1", {job_.id, hash_});
       set_broken(context_.connection, job_, why, comes_again ? key_ : "", item_.night,
                  comes_again ? stat_ : "");
       add_replays_of_broken(context_, item_, job_);
       if (is_new) {
-        put_event(context_.connection, {.night = item_.night,
-                                        .kind = kBroken,
-                                        .job = job_.name,
-                                        .benchmark_hash = "",
-                                        .platform = "",
-                                        .text = why});
+        put_event(context_.connection,
+                  {.night = item_.night, .kind = kBroken, .job = job_.name, .text = why});
       }
-    }));
+    });
   }
 
   void finish_made(const std::string& path) {
@@ -142,14 +137,14 @@ class GenerateStep {
         job_.benchmark == 0 ? std::nullopt : find_benchmark(context_.connection, job_.benchmark);
     const bool is_as_before = before && before->object == benchmark.object;
     const char* const outcome = is_as_before ? kWasUnchanged : kWasMade;
-    static_cast<void>(context_.queue.finish(context_.connection, item_, outcome, job_.name, [&] {
+    context_.finish(item_, outcome, job_.name, [&] {
       const std::int64_t known = id != 0 ? id : put_benchmark(context_.connection, benchmark);
       set_benchmark(context_.connection, job_, known, stat_, hash_);
       if (before && !is_as_before) {
         add_change_events(*before, benchmark);
       }
       add_replays(context_.connection, item_.night, known);
-    }));
+    });
   }
 
   void add_change_events(const Benchmark& before, const Benchmark& now) {
@@ -159,7 +154,6 @@ class GenerateStep {
                 .kind = kChanged,
                 .job = job_.name,
                 .benchmark_hash = now.benchmark_hash,
-                .platform = "",
                 .text = sentence_of(drift),
                 .detail = fmt::format(R"({{"distance":{:.4f},"before":"{}"}})", drift.distance,
                                       before.benchmark_hash)};
@@ -211,8 +205,7 @@ void add_replays_of_broken(StepContext& context, const WorkItem& item, const Job
 void generate_step(StepContext& context, const WorkItem& item) {
   const std::optional<Job> job = find_job(context.connection, item.subject);
   if (!job) {  // removed meanwhile
-    static_cast<void>(
-        context.queue.finish(context.connection, item, kWasSkipped, "the job was removed", [] {}));
+    context.finish(item, kWasSkipped, "the job was removed");
     return;
   }
   GenerateStep(context, item, *job).run();

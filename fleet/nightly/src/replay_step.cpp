@@ -99,11 +99,9 @@ class ReplayStep {
   void run() {
     const int cores = core_count();
     if (benchmark_.world_size > cores && !options_.oversubscribes) {
-      static_cast<void>(
-          context_.queue.finish(context_.connection, item_, kWasSkipped,
-                                fmt::format("{}: {} ranks on {} cores (--oversubscribe runs it)",
-                                            job_, benchmark_.world_size, cores),
-                                [] {}));
+      context_.finish(item_, kWasSkipped,
+                      fmt::format("{}: {} ranks on {} cores (--oversubscribe runs it)", job_,
+                                  benchmark_.world_size, cores));
       return;
     }
     if (const std::string fault = context_.store.fault_of(benchmark_.object); !fault.empty()) {
@@ -148,7 +146,7 @@ class ReplayStep {
     const std::string path = context_.store.path_of(benchmark_.object).string();
     const std::string why = fmt::format(
         "its benchmark is {} in the store ({}); the next night makes it anew", fault, path);
-    static_cast<void>(context_.queue.finish(context_.connection, item_, kWasBroken, why, [&] {
+    context_.finish(item_, kWasBroken, why, [&] {
       forget_inputs(context_.connection, benchmark_.id);
       put_event(context_.connection, {.night = item_.night,
                                       .kind = kBroken,
@@ -156,7 +154,7 @@ class ReplayStep {
                                       .benchmark_hash = benchmark_.benchmark_hash,
                                       .platform = item_.platform,
                                       .text = why});
-    }));
+    });
     if (fault != "missing") {
       context_.store.remove(benchmark_.object);
     }
@@ -305,15 +303,14 @@ class ReplayStep {
     Result result = result_of(replay);
     const Event event = event_of(judgement, result.median_ms);
     const et_schema::Environment& environment = replay.report.environment;
-    static_cast<void>(context_.queue.finish(
-        context_.connection, item_, kWasReplayed, fmt::format("{:.3f} ms", result.median_ms), [&] {
-          result.environment = put_environment(context_.connection, software_of(environment),
-                                               environment_json(environment));
-          put_result(context_.connection, result);
-          if (!event.kind.empty()) {
-            put_event(context_.connection, event);
-          }
-        }));
+    context_.finish(item_, kWasReplayed, fmt::format("{:.3f} ms", result.median_ms), [&] {
+      result.environment = put_environment(context_.connection, software_of(environment),
+                                           environment_json(environment));
+      put_result(context_.connection, result);
+      if (!event.kind.empty()) {
+        put_event(context_.connection, event);
+      }
+    });
   }
 
   StepContext& context_;
@@ -333,8 +330,7 @@ void replay_step(StepContext& context, const WorkItem& item) {
       benchmark ? jobs_of_benchmark_hash(context.connection, benchmark->benchmark_hash)
                 : std::vector<Job>();
   if (jobs.empty()) {
-    static_cast<void>(context.queue.finish(context.connection, item, kWasSkipped,
-                                           "no job has this benchmark any more", [] {}));
+    context.finish(item, kWasSkipped, "no job has this benchmark any more");
     return;
   }
   ReplayStep(context, item, *benchmark, jobs).run();

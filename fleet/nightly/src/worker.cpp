@@ -69,7 +69,7 @@ bool was_broken(Connection& connection, const WorkItem& item) {
 void finish_broken(StepContext& context, const WorkItem& item, const std::string& why) {
   const bool is_new = !was_broken(context.connection, item);
   const char* const outcome = is_new ? kWasBroken : kStayedBroken;
-  static_cast<void>(context.queue.finish(context.connection, item, outcome, why, [&] {
+  context.finish(item, outcome, why, [&] {
     if (item.kind == kGenerateWork) {
       if (const std::optional<Job> job = find_job(context.connection, item.subject)) {
         set_broken(context.connection, *job, why, "", item.night, "");
@@ -80,11 +80,10 @@ void finish_broken(StepContext& context, const WorkItem& item, const std::string
       put_event(context.connection, {.night = item.night,
                                      .kind = kBroken,
                                      .job = job_names(context.connection, item),
-                                     .benchmark_hash = "",
                                      .platform = item.platform,
                                      .text = why});
     }
-  }));
+  });
 }
 
 void do_item(StepContext& context, const WorkItem& item) {
@@ -151,19 +150,16 @@ void work(const NightOptions& options, std::int64_t night, const std::vector<std
 std::vector<FailingReplay> failing_replays(Connection& connection) {
   // A night that skipped a replay, or had nobody to run it, says nothing of it.
   const Rows rows = connection.query(
-      "SELECT w.subject, w.platform, (SELECT MAX(b.night) FROM work b WHERE b.kind = w.kind AND "
-      "b.subject = w.subject AND b.platform = w.platform AND b.outcome = $2), w.night, w.detail "
-      "FROM work w "
-      "WHERE w.kind = $1 AND w.outcome IN ($2, $3) AND w.id = (SELECT MAX(x.id) FROM work x WHERE "
+      "SELECT w.subject, w.platform, COALESCE((SELECT MAX(b.night) FROM work b WHERE b.kind = "
+      "w.kind AND b.subject = w.subject AND b.platform = w.platform AND b.outcome = $2), 0), "
+      "w.night, w.detail FROM work w WHERE w.kind = $1 AND w.outcome IN ($2, $3) AND w.id = "
+      "(SELECT MAX(x.id) FROM work x WHERE "
       "x.kind = w.kind AND x.subject = w.subject AND x.platform = w.platform AND x.outcome IN "
       "($2, $3, $4)) ORDER BY w.subject, w.platform",
       {kReplayWork, kWasBroken, kStayedBroken, kWasReplayed});
-  std::vector<FailingReplay> failing;
-  for (const Row& row : rows) {
-    failing.push_back({row.integer(0), row.text(1), row.is_null(2) ? 0 : row.integer(2),
-                       row.integer(3), row.is_null(4) ? "" : row.text(4)});
-  }
-  return failing;
+  return each_of(rows, [](const Row& row) {
+    return FailingReplay{row.integer(0), row.text(1), row.integer(2), row.integer(3), row.text(4)};
+  });
 }
 
 std::string put_report(const ObjectStore& store, const std::string& json) {

@@ -153,15 +153,17 @@ void give_up_work(Connection& connection, std::int64_t night, const std::string&
 }
 
 std::vector<FinishedWork> finished_work(Connection& connection, std::int64_t night) {
-  std::vector<FinishedWork> finished;
-  for (const Row& row : connection.query(
-           "SELECT kind, subject, platform, outcome, detail, attempts, seconds FROM work WHERE "
-           "night = $1 AND state = 'done' ORDER BY id",
-           {night})) {
-    finished.push_back({row.text(0), row.integer(1), row.text(2), row.text(3), row.text(4),
-                        row.integer(5), row.real(6)});
-  }
-  return finished;
+  return each_of(
+      connection.query(
+          "SELECT kind, subject, platform, outcome, detail, attempts, seconds FROM work WHERE "
+          "night = $1 AND state = 'done' ORDER BY id",
+          {night}),
+      [](const Row& row) {
+        FinishedWork work;
+        row.into(work.kind, work.subject, work.platform, work.outcome, work.detail, work.attempts,
+                 work.seconds);
+        return work;
+      });
 }
 
 bool is_all_done(Connection& connection, std::int64_t night) {

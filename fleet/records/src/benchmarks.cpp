@@ -8,35 +8,25 @@
 namespace understudy::fleet {
 namespace {
 
-constexpr const char* kBenchmarkColumns =
-    "id, key, object, bytes, benchmark_hash, world_size, generator, flags, input_hash, made_utc";
-
 Benchmark benchmark_of(const Row& row) {
-  Benchmark benchmark;
-  benchmark.id = row.integer(0);
-  benchmark.key = row.text(1);
-  benchmark.object = row.text(2);
-  benchmark.bytes = row.integer(3);
-  benchmark.benchmark_hash = row.text(4);
-  benchmark.world_size = static_cast<int>(row.integer(5));
-  benchmark.generator = row.text(6);
-  benchmark.flags = texts_of(row, 7, {"benchmark", std::to_string(benchmark.id), "flags"});
-  benchmark.input_hash = row.text(8);
-  benchmark.made_utc = row.text(9);
-  return benchmark;
+  constexpr std::size_t kFlags = 10;
+  Benchmark made;
+  row.into(made.id, made.key, made.object, made.bytes, made.benchmark_hash, made.world_size,
+           made.generator, made.input_hash, made.made_utc, made.fingerprint);
+  made.flags = texts_of(row, kFlags, {"benchmark", std::to_string(made.id), "flags"});
+  return made;
 }
 
-std::vector<Benchmark> with_fingerprints(Connection& connection, const std::string& where,
-                                         const Values& parameters) {
-  constexpr std::size_t kFingerprint = 10;
-  std::vector<Benchmark> benchmarks;
-  const std::string sql =
-      fmt::format("SELECT {}, fingerprint FROM benchmark {} ORDER BY id", kBenchmarkColumns, where);
-  for (const Row& row : connection.query(sql, parameters)) {
-    benchmarks.push_back(benchmark_of(row));
-    benchmarks.back().fingerprint = row.text(kFingerprint);
-  }
-  return benchmarks;
+std::vector<Benchmark> benchmarks_where(Connection& connection, const std::string& where,
+                                        const Values& parameters,
+                                        const char* fingerprint = "fingerprint") {
+  return each_of(
+      connection.query(
+          fmt::format("SELECT id, key, object, bytes, benchmark_hash, world_size, generator, "
+                      "input_hash, made_utc, {}, flags FROM benchmark {} ORDER BY id",
+                      fingerprint, where),
+          parameters),
+      benchmark_of);
 }
 
 std::optional<Benchmark> first_of(std::vector<Benchmark> benchmarks) {
@@ -62,29 +52,24 @@ std::int64_t put_benchmark(Connection& connection, const Benchmark& made) {
 }
 
 std::optional<Benchmark> find_benchmark(Connection& connection, std::int64_t id) {
-  return first_of(with_fingerprints(connection, "WHERE id = $1", {id}));
+  return first_of(benchmarks_where(connection, "WHERE id = $1", {id}));
 }
 
 std::optional<Benchmark> find_benchmark_by_key(Connection& connection, const std::string& key) {
-  return first_of(with_fingerprints(connection, "WHERE key = $1", {key}));
+  return first_of(benchmarks_where(connection, "WHERE key = $1", {key}));
 }
 
 std::optional<Benchmark> find_benchmark_by_hash(Connection& connection, const std::string& hash) {
-  std::vector<Benchmark> all = with_fingerprints(connection, "WHERE benchmark_hash = $1", {hash});
+  std::vector<Benchmark> all = benchmarks_where(connection, "WHERE benchmark_hash = $1", {hash});
   return all.empty() ? std::nullopt : std::optional(std::move(all.back()));
 }
 
 std::vector<Benchmark> current_benchmarks(Connection& connection) {
-  return with_fingerprints(connection, "WHERE id IN (SELECT benchmark FROM job)", {});
+  return benchmarks_where(connection, "WHERE id IN (SELECT benchmark FROM job)", {});
 }
 
 std::vector<Benchmark> all_benchmarks(Connection& connection) {
-  std::vector<Benchmark> benchmarks;
-  for (const Row& row :
-       connection.query(fmt::format("SELECT {} FROM benchmark ORDER BY id", kBenchmarkColumns))) {
-    benchmarks.push_back(benchmark_of(row));
-  }
-  return benchmarks;
+  return benchmarks_where(connection, "", {}, "''");
 }
 
 void remove_benchmark(Connection& connection, std::int64_t id) {

@@ -15,15 +15,14 @@ constexpr const char* kEventColumns =
     "SELECT night, kind, job, benchmark_hash, platform, text, detail FROM event ";
 
 std::vector<Event> events_of(const Rows& rows) {
-  std::vector<Event> events;
-  for (const Row& row : rows) {
-    const CellPlace detail{
-        "event", fmt::format("(night {}, {}, {})", row.integer(0), row.text(1), row.text(2)),
-        "detail"};
-    events.push_back({row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4),
-                      row.text(5), object_text_of(row, 6, detail)});
-  }
-  return events;
+  return each_of(rows, [](const Row& row) {
+    Event event;
+    row.into(event.night, event.kind, event.job, event.benchmark_hash, event.platform, event.text);
+    event.detail = object_text_of(
+        row, 6,
+        {"event", fmt::format("(night {}, {}, {})", event.night, event.kind, event.job), "detail"});
+    return event;
+  });
 }
 
 }  // namespace

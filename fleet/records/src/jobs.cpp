@@ -8,29 +8,16 @@ namespace understudy::fleet {
 namespace {
 
 constexpr const char* kJobColumns =
-    "SELECT id, name, path, weight, flags, added_utc, input_stat, input_hash, benchmark, broken, "
-    "broken_key, broken_night, (SELECT benchmark_hash FROM benchmark b WHERE b.id = job.benchmark) "
-    "FROM job ";
-
-std::int64_t or_zero(const Row& row, std::size_t column) {
-  return row.is_null(column) ? 0 : row.integer(column);
-}
+    "SELECT id, name, path, weight, added_utc, input_stat, input_hash, COALESCE(benchmark, 0), "
+    "broken, broken_key, COALESCE(broken_night, 0), (SELECT benchmark_hash FROM benchmark b WHERE "
+    "b.id = job.benchmark), flags FROM job ";
 
 Job job_of(const Row& row) {
+  constexpr std::size_t kFlags = 12;
   Job job;
-  job.id = row.integer(0);
-  job.name = row.text(1);
-  job.path = row.text(2);
-  job.weight = row.real(3);
-  job.flags = texts_of(row, 4, {"job", job.name, "flags"});
-  job.added_utc = row.text(5);
-  job.input_stat = row.text(6);
-  job.input_hash = row.text(7);
-  job.benchmark = or_zero(row, 8);
-  job.broken = row.text(9);
-  job.broken_key = row.text(10);
-  job.broken_night = or_zero(row, 11);
-  job.benchmark_hash = row.text(12);
+  row.into(job.id, job.name, job.path, job.weight, job.added_utc, job.input_stat, job.input_hash,
+           job.benchmark, job.broken, job.broken_key, job.broken_night, job.benchmark_hash);
+  job.flags = texts_of(row, kFlags, {"job", job.name, "flags"});
   return job;
 }
 

@@ -12,10 +12,10 @@ constexpr const char* kNightColumns =
     "SELECT id, opened_utc, closed_utc, jobs, unchanged, summary FROM night ";
 
 Night night_of(const Row& row) {
-  return {
-      row.integer(0), row.text(1),
-      row.text(2),    row.integer(3),
-      row.integer(4), object_text_of(row, 5, {"night", std::to_string(row.integer(0)), "summary"})};
+  Night night;
+  row.into(night.id, night.opened_utc, night.closed_utc, night.jobs, night.unchanged);
+  night.summary = object_text_of(row, 5, {"night", std::to_string(night.id), "summary"});
+  return night;
 }
 
 std::optional<Night> first_of(const Rows& rows) {
@@ -33,12 +33,8 @@ std::optional<Night> find_night(Connection& connection, std::int64_t id) {
 }
 
 std::vector<Night> last_nights(Connection& connection, std::size_t most) {
-  std::vector<Night> nights;
-  for (const Row& row :
-       connection.query(fmt::format("{}ORDER BY id DESC LIMIT {}", kNightColumns, most))) {
-    nights.push_back(night_of(row));
-  }
-  return nights;
+  return each_of(connection.query(fmt::format("{}ORDER BY id DESC LIMIT {}", kNightColumns, most)),
+                 night_of);
 }
 
 std::int64_t add_night(Connection& connection, std::int64_t jobs, std::int64_t unchanged) {
@@ -73,13 +69,13 @@ void join_night(Connection& connection, std::int64_t night, const std::string& p
 }
 
 std::vector<NightPlatform> platforms_of_night(Connection& connection, std::int64_t night) {
-  std::vector<NightPlatform> platforms;
-  for (const Row& row : connection.query(
-           "SELECT platform, options, beat FROM night_platform WHERE night = $1 ORDER BY platform",
-           {night})) {
-    platforms.push_back({row.text(0), row.text(1), row.integer(2)});
-  }
-  return platforms;
+  return each_of(
+      connection.query(
+          "SELECT platform, options, beat FROM night_platform WHERE night = $1 ORDER BY platform",
+          {night}),
+      [](const Row& row) {
+        return NightPlatform{row.text(0), row.text(1), row.integer(2)};
+      });
 }
 
 }  // namespace understudy::fleet

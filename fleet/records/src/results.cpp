@@ -14,24 +14,15 @@ namespace {
 
 constexpr const char* kResultColumns =
     "r.id, r.benchmark_hash, r.platform, r.environment, r.night, r.date_utc, r.source, "
-    "r.median_ms, r.low_ms, r.high_ms, r.coverage, r.peak_bytes, r.classes, r.report";
+    "r.median_ms, r.low_ms, r.high_ms, r.coverage, r.peak_bytes, r.report, r.classes";
 
 Result result_of(const Row& row) {
+  constexpr std::size_t kClasses = 13;
   Result result;
-  result.id = row.integer(0);
-  result.benchmark_hash = row.text(1);
-  result.platform = row.text(2);
-  result.environment = row.integer(3);
-  result.night = row.integer(4);
-  result.date_utc = row.text(5);
-  result.source = row.text(6);
-  result.median_ms = row.real(7);
-  result.low_ms = row.real(8);
-  result.high_ms = row.real(9);
-  result.coverage = row.real(10);
-  result.peak_bytes = row.integer(11);
-  result.class_ms = numbers_of(row, 12, {"result", std::to_string(result.id), "classes"});
-  result.report = row.text(13);
+  row.into(result.id, result.benchmark_hash, result.platform, result.environment, result.night,
+           result.date_utc, result.source, result.median_ms, result.low_ms, result.high_ms,
+           result.coverage, result.peak_bytes, result.report);
+  result.class_ms = numbers_of(row, kClasses, {"result", std::to_string(result.id), "classes"});
   if (!(result.median_ms > 0)) {
     throw damaged_database({.file = row.file(),
                             .field = fmt::format("result.median_ms of row {}", result.id),
@@ -39,13 +30,6 @@ Result result_of(const Row& row) {
                             .got = fmt::format("{} ms", result.median_ms)});
   }
   return result;
-}
-
-std::vector<Result> results_of(const Rows& rows) {
-  std::vector<Result> results;
-  results.reserve(rows.size());
-  std::ranges::transform(rows, std::back_inserter(results), result_of);
-  return results;
 }
 
 }  // namespace
@@ -94,48 +78,52 @@ void put_result(Connection& connection, const Result& result) {
 std::vector<Result> series_of(Connection& connection, const std::string& benchmark_hash,
                               const std::string& platform, std::size_t most,
                               const std::string& source) {
-  std::vector<Result> results = results_of(connection.query(
-      fmt::format("SELECT {} FROM result r WHERE r.platform = $1 AND r.benchmark_hash = $2 AND "
-                  "r.source = $3 ORDER BY r.id DESC LIMIT {}",
-                  kResultColumns, most),
-      {platform, benchmark_hash, source}));
+  std::vector<Result> results = each_of(
+      connection.query(
+          fmt::format("SELECT {} FROM result r WHERE r.platform = $1 AND r.benchmark_hash = $2 AND "
+                      "r.source = $3 ORDER BY r.id DESC LIMIT {}",
+                      kResultColumns, most),
+          {platform, benchmark_hash, source}),
+      result_of);
   std::ranges::reverse(results);
   return results;
 }
 
 std::vector<Result> newest_results(Connection& connection) {
   // By index: one step a benchmark, platform and source, however long their series are.
-  return results_of(connection.query(fmt::format(
-      "SELECT {} FROM (SELECT DISTINCT b.benchmark_hash AS hash FROM benchmark b JOIN job j ON "
-      "j.benchmark = b.id) AS c CROSS JOIN platform p "
-      "JOIN result r ON r.id = (SELECT MAX(x.id) FROM result x WHERE x.platform = p.name AND "
-      "x.benchmark_hash = c.hash AND x.source = COALESCE((SELECT y.source FROM result y WHERE "
-      "y.platform = p.name AND y.benchmark_hash = c.hash AND y.source = 'replay' LIMIT 1), "
-      "'prediction')) ORDER BY r.platform, r.benchmark_hash",
-      kResultColumns)));
+  return each_of(
+      connection.query(fmt::format(
+          "SELECT {} FROM (SELECT DISTINCT b.benchmark_hash AS hash FROM benchmark b JOIN job j ON "
+          "j.benchmark = b.id) AS c CROSS JOIN platform p "
+          "JOIN result r ON r.id = (SELECT MAX(x.id) FROM result x WHERE x.platform = p.name AND "
+          "x.benchmark_hash = c.hash AND x.source = COALESCE((SELECT y.source FROM result y WHERE "
+          "y.platform = p.name AND y.benchmark_hash = c.hash AND y.source = 'replay' LIMIT 1), "
+          "'prediction')) ORDER BY r.platform, r.benchmark_hash",
+          kResultColumns)),
+      result_of);
 }
 
 std::vector<SeriesName> series_with_results(Connection& connection, std::int64_t since_night) {
-  std::vector<SeriesName> names;
-  for (const Row& row : connection.query(
-           "SELECT DISTINCT benchmark_hash, platform FROM result WHERE night >= $1 AND source = "
-           "'replay' ORDER BY platform, benchmark_hash",
-           {since_night})) {
-    names.push_back({row.text(0), row.text(1)});
-  }
-  return names;
+  return each_of(
+      connection.query(
+          "SELECT DISTINCT benchmark_hash, platform FROM result WHERE night >= $1 AND source = "
+          "'replay' ORDER BY platform, benchmark_hash",
+          {since_night}),
+      [](const Row& row) {
+        return SeriesName{row.text(0), row.text(1)};
+      });
 }
 
 std::vector<SeriesName> series_of_benchmark(Connection& connection,
                                             const std::string& benchmark_hash) {
-  std::vector<SeriesName> names;
-  for (const Row& row : connection.query(
-           "SELECT p.name FROM platform p WHERE EXISTS (SELECT 1 FROM result r WHERE r.platform = "
-           "p.name AND r.benchmark_hash = $1 AND r.source = 'replay') ORDER BY p.name",
-           {benchmark_hash})) {
-    names.push_back({benchmark_hash, row.text(0)});
-  }
-  return names;
+  return each_of(
+      connection.query(
+          "SELECT p.name FROM platform p WHERE EXISTS (SELECT 1 FROM result r WHERE r.platform = "
+          "p.name AND r.benchmark_hash = $1 AND r.source = 'replay') ORDER BY p.name",
+          {benchmark_hash}),
+      [&](const Row& row) {
+        return SeriesName{benchmark_hash, row.text(0)};
+      });
 }
 
 std::uint64_t forget_reports(Connection& connection, std::int64_t before_night) {
@@ -144,12 +132,8 @@ std::uint64_t forget_reports(Connection& connection, std::int64_t before_night) 
 }
 
 std::vector<std::string> report_objects(Connection& connection) {
-  std::vector<std::string> objects;
-  for (const Row& row :
-       connection.query("SELECT DISTINCT report FROM result WHERE report IS NOT NULL")) {
-    objects.push_back(row.text(0));
-  }
-  return objects;
+  return each_of(connection.query("SELECT DISTINCT report FROM result WHERE report IS NOT NULL"),
+                 [](const Row& row) { return row.text(0); });
 }
 
 }  // namespace understudy::fleet

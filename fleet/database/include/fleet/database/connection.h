@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -29,17 +32,35 @@ class Row {
   [[nodiscard]] std::int64_t integer(std::size_t column) const;
   [[nodiscard]] double real(std::size_t column) const;       ///< NaN for NULL
   [[nodiscard]] std::string text(std::size_t column) const;  ///< empty for NULL
+  /// The first columns, in their order, into what a record has for them.
+  void into(auto&... members) const {
+    std::size_t column = 0;
+    (read(column++, members), ...);
+  }
   /// The database's; empty where it is no file.
   [[nodiscard]] std::string file() const { return file_ == nullptr ? "" : *file_; }
 
  private:
   [[noreturn]] void fail(std::string expected) const;
+  void read(std::size_t column, std::string& member) const { member = text(column); }
+  void read(std::size_t column, double& member) const { member = real(column); }
+  void read(std::size_t column, std::int64_t& member) const { member = integer(column); }
+  void read(std::size_t column, int& member) const { member = static_cast<int>(integer(column)); }
 
   std::vector<Value> values_;
   std::shared_ptr<const std::string> file_;
 };
 using Rows = std::vector<Row>;
 using Values = std::vector<Value>;
+
+/// What `make` makes of each row.
+template <typename Make>
+[[nodiscard]] auto each_of(const Rows& rows, Make make) {
+  std::vector<std::invoke_result_t<Make, const Row&>> list;
+  list.reserve(rows.size());
+  std::transform(rows.begin(), rows.end(), std::back_inserter(list), make);
+  return list;
+}
 
 /// What may pass: the database is locked, the server is gone or asks for a transaction again.
 class TransientError : public std::runtime_error {

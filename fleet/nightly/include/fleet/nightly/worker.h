@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct StepContext {
   const ObjectStore& store;
   const NightOptions& options;
   std::string folder;  ///< of this worker's own
+
+  /// WorkQueue::finish(). What another has by now is the other's.
+  void finish(
+      const WorkItem& item, const char* outcome, const std::string& detail,
+      const std::function<void()>& consequences = [] {}) {
+    static_cast<void>(queue.finish(connection, item, outcome, detail, consequences));
+  }
 };
 
 // Outcomes of work.

@@ -26,10 +26,10 @@ struct Event {
   std::int64_t night = 0;
   std::string kind;
   std::string job;
-  std::string benchmark_hash;  ///< empty where it is of the job alone
-  std::string platform;        ///< likewise
-  std::string text;            ///< a sentence
-  std::string detail = "{}";   ///< JSON
+  std::string benchmark_hash = {};  ///< empty where it is of the job alone
+  std::string platform = {};        ///< likewise
+  std::string text;                 ///< a sentence
+  std::string detail = "{}";        ///< JSON
 };
 
 /// Adds an event, once.
