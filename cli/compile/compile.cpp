@@ -80,11 +80,16 @@ Compiled compile_traces(const std::vector<std::string>& paths,
   return compiled;
 }
 
+bool is_one_benchmark(const std::vector<std::string>& paths) {
+  std::error_code error;
+  return paths.size() == 1 && std::filesystem::is_regular_file(paths.front(), error) &&
+         et_schema::is_bench_file(paths.front());
+}
+
 Compiled load_benchmark(const std::vector<std::string>& paths,
                         const generator::GenerateOptions& options, const ProfileChoice& profiles,
                         Progress& progress) {
-  if (paths.size() == 1 && std::filesystem::is_regular_file(paths.front()) &&
-      et_schema::is_bench_file(paths.front())) {
+  if (is_one_benchmark(paths)) {
     progress.show("reading");
     et_schema::Bench bench = et_schema::read_bench(paths.front());
     et_schema::use_operator_maps(bench, paths.front());

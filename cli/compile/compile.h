@@ -79,6 +79,9 @@ void use_operator_maps(const std::vector<std::string>& files);
                                       const generator::GenerateOptions& options,
                                       const ProfileChoice& profiles, Progress& progress);
 
+/// Whether the one path is a bench.et.
+[[nodiscard]] bool is_one_benchmark(const std::vector<std::string>& paths);
+
 /// The same, or a benchmark as it was written where the one path is a bench.et.
 [[nodiscard]] Compiled load_benchmark(const std::vector<std::string>& paths,
                                       const generator::GenerateOptions& options,

@@ -236,36 +236,12 @@ double ProfiledCall::total_ns() const {
   return std::accumulate(times_ns.begin(), times_ns.end(), 0.0);
 }
 
-std::uint64_t ProfiledCall::kernel_count() const {
-  std::uint64_t count = 0;
-  for (const ProfiledKernel& kernel : kernels) {
-    count += kernel.count;
-  }
-  return count;
-}
-
 std::string ProfiledCall::key() const {
   std::string text = call.name.empty() ? "(" + std::string(to_string(by)) + ")" : call.name;
   for (const predictor::TensorLayout& input : call.inputs) {
     text += " " + to_string(predictor::TensorLayout{input.dtype, input.sizes});
   }
   return text;
-}
-
-double ProfiledDevice::device_ns() const {
-  double ns = 0;
-  for (const ProfiledCall& call : calls) {
-    ns += call.total_ns();
-  }
-  return ns;
-}
-
-std::uint64_t ProfiledDevice::kernel_count() const {
-  std::uint64_t count = 0;
-  for (const ProfiledCall& call : calls) {
-    count += call.kernel_count();
-  }
-  return count;
 }
 
 bool ProfiledDevice::has_layouts() const {

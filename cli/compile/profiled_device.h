@@ -33,7 +33,6 @@ struct ProfiledCall {
   std::vector<double> times_ns;  ///< on the device, of each call
   std::vector<ProfiledKernel> kernels;
   [[nodiscard]] double total_ns() const;
-  [[nodiscard]] std::uint64_t kernel_count() const;
   /// "aten::linear bfloat16[8,512] …"; of what no operator launched how it was launched.
   [[nodiscard]] std::string key() const;
 };
@@ -50,9 +49,7 @@ struct DeviceUse {
 /// The device's side of a profile.
 struct ProfiledDevice : DeviceUse {
   std::string file;
-  std::vector<ProfiledCall> calls;  ///< longest first
-  [[nodiscard]] double device_ns() const;
-  [[nodiscard]] std::uint64_t kernel_count() const;
+  std::vector<ProfiledCall> calls;         ///< longest first
   [[nodiscard]] bool has_layouts() const;  ///< whether any operator tells its arguments
 };
 

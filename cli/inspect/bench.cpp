@@ -38,45 +38,21 @@ std::string class_of(const Instruction& instruction) {
   return instruction.comm ? "communication" : std::string(et_schema::op_class(instruction.name));
 }
 
-/// The classes that take most time, the longest first; those without a colour of their own become
-/// "other".
-class Kinds {
- public:
-  explicit Kinds(const Bench& bench) {
-    std::map<std::string, std::int64_t> sums;
-    for (const Program& program : bench.programs) {
-      for (const Instruction& instruction : program.instructions) {
-        if (instruction.timing) {
-          sums[class_of(instruction)] += instruction.timing->host_ns;
-        }
+std::vector<std::string> kinds_of(const Bench& bench) {
+  std::map<std::string, double> sums;
+  for (const Program& program : bench.programs) {
+    for (const Instruction& instruction : program.instructions) {
+      if (instruction.timing) {
+        sums[class_of(instruction)] += static_cast<double>(instruction.timing->host_ns);
       }
     }
-    std::vector<std::pair<std::string, std::int64_t>> order(sums.begin(), sums.end());
-    std::ranges::stable_sort(order,
-                             [](const auto& a, const auto& b) { return a.second > b.second; });
-    constexpr std::size_t kMost = 9;
-    for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
-      names_.push_back(order[i].first);
-    }
-    if (order.size() > kMost) {
-      names_.emplace_back("other");
-    }
   }
-
-  [[nodiscard]] std::size_t number_of(const std::string& name) const {
-    const auto found = std::ranges::find(names_, name);
-    return std::min<std::size_t>(static_cast<std::size_t>(found - names_.begin()),
-                                 names_.size() - 1);
-  }
-  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-
- private:
-  std::vector<std::string> names_;
-};
+  return pages::longest_kinds(sums, "other");
+}
 
 /// A lane a thread, and one for the calls of communications.
 void add_lanes(pages::Timeline& plot, const Program& program, const std::string& group,
-               const Kinds& kinds, pages::TextNumbers& names) {
+               const std::vector<std::string>& kinds, pages::TextNumbers& names) {
   std::map<std::uint64_t, pages::TimelineLane> threads;
   pages::TimelineLane communication{group, "communication"};
   for (const Instruction& instruction : program.instructions) {
@@ -85,7 +61,7 @@ void add_lanes(pages::Timeline& plot, const Program& program, const std::string&
     }
     const pages::TimelineEvent event{instruction.timing->start_ns, instruction.timing->host_ns,
                                      names.number_of(instruction.name),
-                                     kinds.number_of(class_of(instruction))};
+                                     pages::kind_number(kinds, class_of(instruction))};
     threads
         .try_emplace(instruction.thread,
                      pages::TimelineLane{group, fmt::format("thread {}", instruction.thread)})
@@ -103,9 +79,9 @@ void add_lanes(pages::Timeline& plot, const Program& program, const std::string&
 }
 
 Section timeline_section(const Bench& bench) {
-  const Kinds kinds(bench);
+  const std::vector<std::string> kinds = kinds_of(bench);
   Section section{"timeline", "Timeline of the recorded step", {}};
-  if (kinds.names().empty()) {
+  if (kinds.empty()) {
     section.blocks.emplace_back(
         Notes{{"Not known: no profile was linked, so that no instruction has a recorded time."}});
     return section;
@@ -117,7 +93,7 @@ Section timeline_section(const Bench& bench) {
                            "Calls of communications stand in a lane of their own again. A "
                            "benchmark does not hold when work ran on a device.",
                        .names = {},
-                       .kinds = kinds.names(),
+                       .kinds = kinds,
                        .lanes = {}};
   pages::TextNumbers names;
   constexpr std::size_t kMostRanks = 16;

@@ -10,6 +10,7 @@
 #include "et_schema/support/content_hash.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
+#include "et_schema/support/json_record.h"
 #include "inspect/documents.h"
 
 namespace understudy::cli {
@@ -133,21 +134,18 @@ Json measured_by(const CertifiedReport& given, const Bench& bench,
   }
   ReportCheck(report, given.file).check(bench);
   const et_schema::RunFigures& total = report.total;
-  const auto number = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
   Json measured = {{"file", et_schema::file_name(given.file)},
                    {"content_hash", hash_text(et_schema::content_hash(given.json))},
                    {"evidence", "as the report says, unchecked"},
                    {"tool_version", report.environment.tool_version},
                    {"device", report.environment.device},
                    {"complete", total.complete},
-                   {"iteration_median_ms", number(total.iteration_ms.median)},
-                   {"original_step_ms", number(total.original.step_ms)},
-                   {"original_unprofiled_ms", number(total.original.unprofiled_ms)},
-                   {"original_operators_ms", number(total.original.operators_ms)},
-                   {"coverage_count", number(total.coverage.count)},
-                   {"coverage_time", number(total.coverage.time)},
+                   {"iteration_median_ms", et_schema::json_of(total.iteration_ms.median)},
+                   {"original_step_ms", et_schema::json_of(total.original.step_ms)},
+                   {"original_unprofiled_ms", et_schema::json_of(total.original.unprofiled_ms)},
+                   {"original_operators_ms", et_schema::json_of(total.original.operators_ms)},
+                   {"coverage_count", et_schema::json_of(total.coverage.count)},
+                   {"coverage_time", et_schema::json_of(total.coverage.time)},
                    {"output_mismatches", total.output_mismatches},
                    {"outputs_checked", total.outputs_checked}};
   const std::optional<double>& median = total.iteration_ms.median;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/figures.h"
+#include "et_schema/support/json_record.h"
 #include "inspect/documents.h"
 #include "pages/html/from_json.h"
 
@@ -45,11 +46,11 @@ Json check_document(const std::vector<ChakraFile>& files, const ChakraCheck& che
   }
   Json places = Json::array();
   for (const ChakraViolation& violation : check.violations) {
-    Json place = {{"rule", info(violation.rule).name}, {"rank", violation.rank}};
-    place["node"] = violation.node ? Json(*violation.node) : nullptr;
-    place["byte"] = violation.offset ? Json(*violation.offset) : nullptr;
-    place["text"] = violation.text;
-    places.push_back(std::move(place));
+    places.push_back({{"rule", info(violation.rule).name},
+                      {"rank", violation.rank},
+                      {"node", et_schema::json_of(violation.node)},
+                      {"byte", et_schema::json_of(violation.offset)},
+                      {"text", violation.text}});
   }
   return {{"accepted", check.is_accepted()},
           {"ranks", std::move(ranks)},

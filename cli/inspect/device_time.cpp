@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
+#include "compile/compile.h"
 #include "compile/profiled_device.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/json_trace/sniff.h"
@@ -161,8 +160,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
   Json profiles = Json::array();
   Json benchmarks = Json::array();
   for (const std::string& path : paths) {
-    std::error_code error;
-    if (std::filesystem::is_regular_file(path, error) && et_schema::is_bench_file(path)) {
+    if (is_one_benchmark({path})) {
       benchmarks.push_back(benchmark_document(path));
       continue;
     }

@@ -176,12 +176,6 @@ pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
   return traces_page(job.set, ops, arguments.shown);
 }
 
-bool is_one_benchmark(const std::vector<std::string>& paths) {
-  std::error_code error;
-  return paths.size() == 1 && std::filesystem::is_regular_file(paths[0], error) &&
-         et_schema::is_bench_file(paths[0]);
-}
-
 /// A benchmark holds instructions; nodes, and profiles to link, are of traces.
 void refuse_details_of_benchmark(const Arguments& arguments) {
   const InspectOptions& shown = arguments.shown;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -120,6 +121,25 @@ Markup timeline(const Timeline& plot) {
          text("\n") + lanes_table(plot, extent) +
          json_block(plot.id + "-timeline",
                     data_of(plot, extent).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::vector<std::string> longest_kinds(const std::map<std::string, double>& times,
+                                       const char* others) {
+  std::vector<std::pair<std::string, double>> order(times.begin(), times.end());
+  std::ranges::stable_sort(order, std::greater(), [](const auto& row) { return row.second; });
+  std::vector<std::string> kinds;
+  for (std::size_t i = 0; i < std::min(order.size(), kColours - 1); ++i) {
+    kinds.push_back(order[i].first);
+  }
+  if (order.size() > kinds.size()) {
+    kinds.emplace_back(others);
+  }
+  return kinds;
+}
+
+std::size_t kind_number(const std::vector<std::string>& kinds, const std::string& kind) {
+  const auto place = std::ranges::find(kinds, kind) - kinds.begin();
+  return std::min(static_cast<std::size_t>(place), kinds.size() - 1);
 }
 
 std::size_t TextNumbers::number_of(const std::string& text) {

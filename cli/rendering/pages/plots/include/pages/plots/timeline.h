@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +37,13 @@ struct Timeline {
   std::vector<TimelineLane> lanes;
 };
 [[nodiscard]] Markup timeline(const Timeline& plot);
+
+/// The nine kinds that take most time, the longest first, then `others` if there are more.
+[[nodiscard]] std::vector<std::string> longest_kinds(const std::map<std::string, double>& times,
+                                                     const char* others);
+/// The place of a kind among these; the last one's if it has none of its own.
+[[nodiscard]] std::size_t kind_number(const std::vector<std::string>& kinds,
+                                      const std::string& kind);
 
 /// Numbers texts in the order in which they come, each once: for names and kinds.
 class TextNumbers {
