@@ -13,6 +13,7 @@
 #include "common/run_main.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
+#include "fleet/analysis/numerics.h"
 #include "fleet/analysis/selection.h"
 #include "fleet/candidates.h"
 #include "fleet/commands.h"
@@ -103,12 +104,7 @@ SelectArguments read_select_arguments(int argc, char** argv) {
 /// and not passed over.
 void check_platforms(const std::vector<fleet::PlatformRow>& rows, const std::string& field,
                      const std::string& platform) {
-  std::set<std::string> names;
-  for (const fleet::PlatformRow& row : rows) {
-    for (const auto& [name, time] : row.times) {
-      names.insert(name);
-    }
-  }
+  const std::set<std::string> names = fleet::names_in(rows, &fleet::PlatformRow::times);
   if (!names.contains(platform)) {
     throw et_schema::usage_error(
         "the platform has no results of the jobs' benchmarks",

@@ -20,6 +20,7 @@
 #include "et_schema/support/input_files.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/statistics.h"
+#include "fleet/analysis/numerics.h"
 #include "fleet/process/run_program.h"
 
 namespace understudy::fleet {
@@ -219,13 +220,8 @@ std::vector<ClassChange> class_changes(const std::vector<ClassTimes>& nights,
   const auto before = until.last(std::min(kNights, until.size()));
   const auto from = all.subspan(point.index);
   const auto after = from.first(std::min(kNights, from.size()));
-  std::set<std::string> names;
-  for (const auto side : {before, after}) {
-    for (const ClassTimes& night : side) {
-      std::ranges::transform(night, std::inserter(names, names.end()),
-                             [](const auto& entry) { return entry.first; });
-    }
-  }
+  std::set<std::string> names = names_in(before, std::identity());
+  names.merge(names_in(after, std::identity()));
   std::vector<ClassChange> changes;
   for (const std::string& name : names) {
     const double change = median_of_class(after, name) - median_of_class(before, name);

@@ -1,6 +1,10 @@
 #include "fleet/analysis/platforms.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -116,13 +120,8 @@ std::vector<ClassPart> class_parts(const std::vector<Pair>& pairs) {
     }
     weight += pair.row->weight;
     double rest = pair.here->median_ms - pair.there->median_ms;
-    std::set<std::string> names;
-    for (const auto* time : {pair.here, pair.there}) {
-      for (const auto& [name, ms] : time->class_ms) {
-        names.insert(name);
-      }
-    }
-    for (const std::string& name : names) {
+    for (const std::string& name :
+         names_in(std::array{pair.here, pair.there}, &PlatformTime::class_ms)) {
       const auto ms_in = [&name](const PlatformTime& time) {
         const auto found = time.class_ms.find(name);
         return found == time.class_ms.end() ? 0.0 : found->second;
@@ -218,17 +217,9 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
 
 PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
                                      const std::string& baseline) {
-  std::set<std::string> names;
-  for (const PlatformRow& row : rows) {
-    for (const auto& [name, time] : row.times) {
-      names.insert(name);
-    }
-  }
+  const std::set<std::string> names = names_in(rows, &PlatformRow::times);
   if (!names.contains(baseline)) {
-    std::string known;
-    for (const std::string& name : names) {
-      known += (known.empty() ? "" : ", ") + name;
-    }
+    const std::string known = fmt::format("{}", fmt::join(names, ", "));
     throw et_schema::usage_error("the baseline has no results of the jobs' benchmarks",
                                  {.field = "--baseline",
                                   .expected = known.empty() ? "a platform with results" : known,

@@ -103,12 +103,7 @@ class Fleet {
 
  private:
   void add_class_rows() {
-    std::set<std::string> names;
-    for (const Candidate& candidate : candidates_) {
-      for (const auto& [name, share] : candidate.class_share) {
-        names.insert(name);
-      }
-    }
+    const std::set<std::string> names = names_in(candidates_, &Candidate::class_share);
     for (const std::string& name : names) {
       for (std::size_t i = 0; i < candidates_.size(); ++i) {
         const auto found = candidates_[i].class_share.find(name);
@@ -262,11 +257,15 @@ class Selector {
     return all > 0 ? std::optional(sum / all) : std::nullopt;
   }
 
-  [[nodiscard]] double ratio_error(const Subset& subset, const std::string& platform,
-                                   const std::string& baseline) const {
+  [[nodiscard]] Places all_places() const {
     Places all(fleet_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    const auto whole = ratio_of(all, fleet_.weights(), platform, baseline);
+    return all;
+  }
+
+  [[nodiscard]] double ratio_error(const Subset& subset, const std::string& platform,
+                                   const std::string& baseline) const {
+    const auto whole = ratio_of(all_places(), fleet_.weights(), platform, baseline);
     const auto part = ratio_of(subset.places, subset.weights, platform, baseline);
     return whole && part ? std::abs(*part / *whole - 1) : std::nan("");
   }
@@ -314,8 +313,7 @@ class Selector {
     Random random(options_.seed);
     std::vector<Subset> subsets;
     for (std::size_t i = 0; i < options_.random_subsets; ++i) {
-      Places all(fleet_.size());
-      std::iota(all.begin(), all.end(), std::size_t{0});
+      Places all = all_places();
       for (std::size_t place = 0; place < size; ++place) {
         std::swap(all[place], all[place + random.below(all.size() - place)]);
       }
@@ -334,17 +332,11 @@ class Selector {
       mixes.push_back(fleet_.mix_distance(other.places, other.weights));
     }
     selection.random_mix_distance = quantile(mixes, kHalf);
-    std::set<std::string> names;
-    for (const Candidate& candidate : candidates_) {
-      for (const auto& [name, ms] : candidate.platform_ms) {
-        names.insert(name);
-      }
-    }
+    const std::set<std::string> names = names_in(candidates_, &Candidate::platform_ms);
     const auto looked_at = [&](const std::string& name) {
       return std::ranges::find(options_.choose_on, name) != options_.choose_on.end();
     };
-    Places all(fleet_.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
+    const Places all = all_places();
     for (const std::string& baseline : names) {
       for (const std::string& platform : names) {
         const bool is_asked_for = options_.baseline.empty()

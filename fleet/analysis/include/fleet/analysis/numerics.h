@@ -3,10 +3,25 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numbers>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace understudy::fleet {
+
+/// The names that any of the rows' maps has.
+template <typename Rows, typename MapOf>
+[[nodiscard]] std::set<std::string> names_in(const Rows& rows, MapOf map_of) {
+  std::set<std::string> names;
+  for (const auto& row : rows) {
+    for (const auto& entry : std::invoke(map_of, row)) {
+      names.insert(entry.first);
+    }
+  }
+  return names;
+}
 
 /// A vector of each job.
 using Columns = std::vector<std::vector<double>>;
