@@ -22,15 +22,14 @@ bool has_profiles(const predictor::Job& job) {
       [](const et_schema::Program* program) { return program->profile.has_value(); });
 }
 
-/// The card is among the platform's from here on; its name.
+}  // namespace
+
 std::string add_card(const std::string& name_or_file, predictor::Platform& platform) {
   predictor::Card card = predictor::card_named(name_or_file, "--card");
   std::string name = card.name;
   platform.operators.add_card(std::move(card));
   return name;
 }
-
-}  // namespace
 
 ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job) {
   if (!arguments.recorded) {

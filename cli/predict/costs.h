@@ -15,6 +15,10 @@
 
 namespace understudy::cli {
 
+/// The card, known by its name or described by a file, is among the platform's from here on; its
+/// name.
+[[nodiscard]] std::string add_card(const std::string& name_or_file, predictor::Platform& platform);
+
 /// The costs that the arguments ask for, and what they are made of.
 class ChosenCosts {
  public:

@@ -34,6 +34,14 @@ struct Sums {
   double recorded_ns = 0;
   double roofline_ns = 0;
   TimeParts parts = {};
+
+  Sums& operator+=(const Sums& more) {
+    kernels += more.kernels;
+    recorded_ns += more.recorded_ns;
+    roofline_ns += more.roofline_ns;
+    parts += more.parts;
+    return *this;
+  }
 };
 
 /// Longest first.
@@ -44,10 +52,7 @@ void add(const Sums& sums, Groups& groups) {
   if (group == groups.end()) {
     group = groups.insert(groups.end(), Sums{sums.name});
   }
-  group->kernels += sums.kernels;
-  group->recorded_ns += sums.recorded_ns;
-  group->roofline_ns += sums.roofline_ns;
-  group->parts += sums.parts;
+  *group += sums;
 }
 
 TimeParts times(TimeParts parts, double factor) {
@@ -114,15 +119,9 @@ Predicted predict_calls(const ProfiledDevice& device, const Card& here, const Ca
     Sums of_call{call.key()};
     for (const Sums& sums : anchored_classes(call, here, there)) {
       add(sums, predicted.classes);
-      of_call.kernels += sums.kernels;
-      of_call.recorded_ns += sums.recorded_ns;
-      of_call.roofline_ns += sums.roofline_ns;
-      of_call.parts += sums.parts;
+      of_call += sums;
     }
-    predicted.all.kernels += of_call.kernels;
-    predicted.all.recorded_ns += of_call.recorded_ns;
-    predicted.all.roofline_ns += of_call.roofline_ns;
-    predicted.all.parts += of_call.parts;
+    predicted.all += of_call;
     predicted.calls.emplace_back(&call, std::move(of_call));
   }
   std::ranges::stable_sort(predicted.classes, std::ranges::greater{}, &Sums::recorded_ns);

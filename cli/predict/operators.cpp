@@ -20,7 +20,7 @@
 #include "et_schema/support/quote.h"
 #include "pages/html/page.h"
 #include "predict/arguments.h"
-#include "predictor/calls/known_cards.h"
+#include "predict/costs.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform_costs.h"
 
@@ -163,19 +163,14 @@ int predict_operators(const PredictArguments& arguments) {
   Progress progress(arguments.quiet);
   progress.show("reading");
   predictor::Platform platform = predictor::read_platform(arguments.platform);
-  std::string card_name;
-  if (!arguments.card.empty()) {
-    predictor::Card card = predictor::card_named(arguments.card, "--card");
-    card_name = card.name;
-    platform.operators.add_card(std::move(card));
-  }
+  const std::string card = arguments.card.empty() ? "" : add_card(arguments.card, platform);
   const Asked asked = read_asked(arguments.table);
   progress.show("predicting");
   std::vector<predictor::Prediction> predictions;
   predictions.reserve(asked.calls.size());
   Energies energies;
   for (const MeasuredCall& call : asked.calls) {
-    const predictor::DeviceKey device = device_of(call, arguments, card_name, platform.operators);
+    const predictor::DeviceKey device = device_of(call, arguments, card, platform.operators);
     predictions.push_back(platform.operators.predict(call.call, device));
     if (platform.energy) {
       energies.push_back(platform.energy->predict(call.call, device));

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,7 +20,6 @@ std::string class_of(const Json& event) {
   return about == event.end() ? "wait" : about->value("class", std::string("other"));
 }
 
-/// The classes that take most time have a colour of their own.
 std::vector<std::string> kinds_of(const Json& events) {
   std::map<std::string, double> sums;
   for (const Json& event : events) {
@@ -29,17 +27,7 @@ std::vector<std::string> kinds_of(const Json& events) {
       sums[class_of(event)] += event.at("dur").get<double>();
     }
   }
-  std::vector<std::pair<std::string, double>> order(sums.begin(), sums.end());
-  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
-  constexpr std::size_t kMost = 9;
-  std::vector<std::string> kinds;
-  for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
-    kinds.push_back(order[i].first);
-  }
-  if (order.size() > kMost) {
-    kinds.emplace_back("others");
-  }
-  return kinds;
+  return pages::longest_kinds(sums, "others");
 }
 
 }  // namespace
@@ -64,12 +52,11 @@ pages::Timeline timeline_of(const std::string& trace) {
       (event.at("name") == "process_name" ? groups[place.first] : lanes[place].name) = name;
       continue;
     }
-    const auto kind = std::ranges::find(plot.kinds, class_of(event)) - plot.kinds.begin();
     lanes[place].events.push_back(
         {static_cast<std::int64_t>(std::llround(event.at("ts").get<double>() * kNsPerUs)),
          static_cast<std::int64_t>(std::llround(event.at("dur").get<double>() * kNsPerUs)),
          names.number_of(event.at("name").get<std::string>()),
-         std::min(static_cast<std::size_t>(kind), plot.kinds.size() - 1)});
+         pages::kind_number(plot.kinds, class_of(event))});
   }
   for (auto& [place, lane] : lanes) {
     lane.group = groups[place.first];
