@@ -21,7 +21,7 @@
 #include "pages/html/from_json.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
-#include "predictor/overheads/observe.h"
+#include "predictor/overheads/overheads.h"
 #include "predictor/platform/fit_sections.h"
 #include "predictor/platform/platform.h"
 #include "predictor/platform/platform_costs.h"

@@ -47,10 +47,10 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
   sharding.memory_bytes = platform.memory_bytes();
   sharding.tables_file = std::filesystem::path(arguments.tables).filename();
   sharding.platform = platform.name();
-  const auto heuristics = predictor::heuristic_plans(sharding.task, sharding.ranks,
-                                                     sharding.memory_bytes, costs, arguments.seed);
+  const predictor::Placement on{sharding.task, sharding.ranks, sharding.memory_bytes, costs};
+  const auto heuristics = predictor::heuristic_plans(on, arguments.seed);
   sharding.plans.push_back(predictor::search_plan(
-      sharding.task, sharding.ranks, sharding.memory_bytes, costs, heuristics,
+      on, heuristics,
       {.cuts_any = arguments.cuts_any, .progress = [&](std::size_t done, std::size_t total) {
          progress.show({.phase = "searching", .done = done, .total = total});
        }}));

@@ -43,29 +43,16 @@ double logarithmic_mean(double a, double b) {
 }
 
 /// How much more often than on an idle machine the busier run was interrupted.
-double disturbance_of(const std::vector<Run>& a, const std::vector<Run>& b) {
-  double most = 1;
-  for (const std::vector<Run>* runs : {&a, &b}) {
-    for (const Run& run : *runs) {
-      most = std::max(most, run.switches_per_s.value_or(0) / et_schema::kIdleSwitchesPerS);
-    }
-  }
+double disturbance_of(double switches_per_s) {
+  const double most = std::max(1.0, switches_per_s / et_schema::kIdleSwitchesPerS);
   return most * most;
-}
-
-Estimate as_estimate(const Reference& reference) {
-  Estimate estimate;
-  estimate.log_ratio = reference.value;
-  estimate.draws = reference.draws;
-  estimate.logs_a = reference.logs_a;
-  estimate.logs_b = reference.logs_b;
-  return estimate;
 }
 
 class Comparer {
  public:
-  Comparer(const std::vector<Run>& a, const std::vector<Run>& b, bool is_alike)
-      : setting_{a.size(), b.size(), disturbance_of(a, b)}, is_alike_(is_alike) {
+  Comparer(const std::vector<Run>& a, const std::vector<Run>& b, bool is_alike,
+           double switches_per_s)
+      : setting_{a.size(), b.size(), disturbance_of(switches_per_s)}, is_alike_(is_alike) {
     Sampler sampler;
     for (PairedRow& row : pair_rows(a, b)) {
       std::optional<Estimate> estimate = sampler.estimate(row);
@@ -242,7 +229,7 @@ class Comparer {
   }
 
   [[nodiscard]] bool is_machine_state(const Reference& rest) const {
-    const Uncertain change = with_machine(as_estimate(rest), rest.spread_variance, setting_);
+    const Uncertain change = with_machine(rest.all, rest.spread_variance, setting_);
     return std::abs(change.value) <= change.half_interval();
   }
 
@@ -256,14 +243,13 @@ class Comparer {
     if (!common || !is_alike_) {
       return;
     }
-    const Estimate estimate = as_estimate(*common);
     Evidence each;
-    each.clock = by_the_clock(estimate, common->inflation, setting_);
-    each.machine = with_machine(estimate, common->spread_variance, setting_);
+    each.clock = by_the_clock(common->all, common->inflation, setting_);
+    each.machine = with_machine(common->all, common->spread_variance, setting_);
     Row row;
     row.kind = RowKind::kCommon;
     row.ratio = ratio_of(*each.clock);
-    row.change_ms = step_a_ms_ * std::expm1(common->value);
+    row.change_ms = step_a_ms_ * std::expm1(common->all.log_ratio);
     rows.push_back(std::move(row));
     evidence.push_back(each);
   }
@@ -315,10 +301,11 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
       comparison.switches_per_s = std::max(comparison.switches_per_s, run.switches_per_s);
     }
   }
-  Comparer comparer(a, b, comparison.is_alike);
+  const double switches_per_s = comparison.switches_per_s.value_or(0);
+  Comparer comparer(a, b, comparison.is_alike, switches_per_s);
   comparison.speed_probe = comparer.speed_probe();
   comparison.rows = comparer.compare(options);
-  comparison.was_busy = comparison.switches_per_s.value_or(0) > et_schema::kIdleSwitchesPerS;
+  comparison.was_busy = switches_per_s > et_schema::kIdleSwitchesPerS;
   if (comparison.was_busy) {
     veto_changes(comparison.rows);
   }

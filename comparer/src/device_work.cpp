@@ -50,6 +50,14 @@ void add(const DeviceRow& row, DeviceRow& sum) {
   sum.b_launches += row.b_launches;
 }
 
+/// `shared` is of rows that both sides have.
+void add(const DeviceRow& row, DeviceRow& all, DeviceRow& shared) {
+  add(row, all);
+  if (row.a_ms && row.b_ms) {
+    add(row, shared);
+  }
+}
+
 }  // namespace
 
 DeviceComparison compare_devices(DeviceStep a, DeviceStep b) {
@@ -62,10 +70,7 @@ DeviceComparison compare_devices(DeviceStep a, DeviceStep b) {
   comparison.all = {.name = "all", .a_ms = 0, .b_ms = 0};
   comparison.shared = {.name = "operators on both sides", .a_ms = 0, .b_ms = 0};
   for (const DeviceRow& row : comparison.calls) {
-    add(row, comparison.all);
-    if (row.a_ms && row.b_ms) {
-      add(row, comparison.shared);
-    }
+    add(row, comparison.all, comparison.shared);
   }
   comparison.a = std::move(a);
   comparison.b = std::move(b);
@@ -79,10 +84,7 @@ void refuse_different_work(const DeviceComparison& comparison) {
   DeviceRow shared;
   for (const DeviceRow& row : comparison.calls) {
     if (!row.name.starts_with('(')) {
-      add(row, all);
-      if (row.a_ms && row.b_ms) {
-        add(row, shared);
-      }
+      add(row, all, shared);
     }
   }
   if (all.a_ms.value_or(0) <= 0 || all.b_ms.value_or(0) <= 0) {

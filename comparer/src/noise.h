@@ -78,14 +78,12 @@ struct Estimate {
 
 /// What all other classes did. As far as it is common to them, it is the machine's state.
 struct Reference {
-  double value = 0;
-  std::vector<double> draws;
-  std::vector<double> logs_a, logs_b;  ///< by run, around 0
-  double spread_variance = 0;          ///< of the classes around `value`
+  Estimate all;                        ///< its logs by run are around 0
+  double spread_variance = 0;          ///< of the classes around it
   double inflation = 1;                ///< how much more rows vary than the constants allow; ≥ 1
   std::vector<Covariates> covariates;  ///< by run of A, then of B: speed_probe, classes' time
   bool has_speed_probe = false;
-  bool is_machine_state = false;  ///< `value` is the machine's state as far as this can be shown;
+  bool is_machine_state = false;  ///< `all` is the machine's state as far as this can be shown;
                                   ///< only with a speed probe
 };
 

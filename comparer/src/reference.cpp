@@ -96,7 +96,7 @@ double inflation_of(const Reference& reference, const std::set<std::string>& lef
         estimate->share < kLeastShare) {
       continue;
     }
-    const double off = estimate->log_ratio - reference.value;
+    const double off = estimate->log_ratio - reference.all.log_ratio;
     squares.push_back(off * off / by_the_clock(*estimate, 1, setting).variance);
   }
   const auto count = static_cast<double>(squares.size());
@@ -156,25 +156,26 @@ std::optional<Reference> reference_without(const std::set<std::string>& left_out
   if (members.empty()) {
     return std::nullopt;
   }
-  reference.value = median_of(members, weights, [](const Estimate& row) { return row.log_ratio; });
-  reference.draws.resize(members.front()->estimate->draws.size());
-  for (std::size_t i = 0; i < reference.draws.size(); ++i) {
-    reference.draws[i] =
+  reference.all.log_ratio =
+      median_of(members, weights, [](const Estimate& row) { return row.log_ratio; });
+  reference.all.draws.resize(members.front()->estimate->draws.size());
+  for (std::size_t i = 0; i < reference.all.draws.size(); ++i) {
+    reference.all.draws[i] =
         median_of(members, weights, [i](const Estimate& row) { return row.draws[i]; });
   }
   for (std::size_t i = 0; i < setting.a; ++i) {
-    reference.logs_a.push_back(median_of(
+    reference.all.logs_a.push_back(median_of(
         members, weights, [i](const Estimate& row) { return row.logs_a[i] - mean_log(row); }));
   }
   for (std::size_t i = 0; i < setting.b; ++i) {
-    reference.logs_b.push_back(median_of(
+    reference.all.logs_b.push_back(median_of(
         members, weights, [i](const Estimate& row) { return row.logs_b[i] - mean_log(row); }));
   }
   for (std::size_t run = 0; run < setting.a + setting.b; ++run) {
     reference.covariates.push_back(covariates_of(members, run));
   }
   const double middle_off = median_of(members, weights, [&](const Estimate& row) {
-    return std::abs(row.log_ratio - reference.value);
+    return std::abs(row.log_ratio - reference.all.log_ratio);
   });
   reference.spread_variance = std::pow(middle_off / kMedianOfNormal, 2);
   reference.inflation = inflation_of(reference, left_out, rows, setting);

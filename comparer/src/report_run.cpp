@@ -77,44 +77,42 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   run.pace = report.total.pace.mode;
   run.filters = report.filters;
   run.environment = report.environment;
-
+  const auto kept = [&run](const std::vector<double>& samples) {
+    return finite(samples, run.samples_left_out);
+  };
   const et_schema::RunFigures& total = report.total;
   run.switches_per_s = et_schema::interruptions_per_s(report);
   run.interrupted_by = total.complete ? "" : total.measurement.ended_by;
-  run.rows.push_back({RowKind::kIteration, "", "", 0,
-                      finite(total.iteration_ms.samples, run.samples_left_out),
-                      finite(total.iteration_speed_probe_samples_ms, run.samples_left_out)});
+  run.rows.push_back({RowKind::kIteration, "", "", 0, kept(total.iteration_ms.samples),
+                      kept(total.iteration_speed_probe_samples_ms)});
   std::map<std::string, Series> classes;
   std::vector<Series> operators;
   std::size_t iterations = 0;
   for (const et_schema::OperatorTime& row : total.operators) {
     const std::vector<double> stated =
         row.samples_ms.empty() ? std::vector{row.ms} : row.samples_ms;
-    Series series{RowKind::kOperator, row.name, row.op_class, row.count,
-                  finite(stated, run.samples_left_out)};
+    Series series{RowKind::kOperator, row.name, row.op_class, row.count, kept(stated)};
     iterations = std::max(iterations, series.samples_ms.size());
     add_row(classes, {RowKind::kClass, row.op_class, "", row.count, series.samples_ms});
     operators.push_back(std::move(series));
     if (!row.device_samples_ms.empty()) {
-      operators.push_back({RowKind::kOnDevice, row.name, row.op_class, row.count,
-                           finite(row.device_samples_ms, run.samples_left_out)});
+      operators.push_back(
+          {RowKind::kOnDevice, row.name, row.op_class, row.count, kept(row.device_samples_ms)});
     }
   }
   for (auto& [name, row] : classes) {
     run.rows.push_back(std::move(row));
   }
   if (!total.gap_samples_ms.empty()) {
-    run.rows.push_back(
-        {RowKind::kGap, "", "", 0, finite(total.gap_samples_ms, run.samples_left_out)});
+    run.rows.push_back({RowKind::kGap, "", "", 0, kept(total.gap_samples_ms)});
   }
   if (!total.speed_probe_samples_ms.empty()) {
-    run.rows.push_back({RowKind::kSpeedProbe, "", "", 0,
-                        finite(total.speed_probe_samples_ms, run.samples_left_out)});
+    run.rows.push_back({RowKind::kSpeedProbe, "", "", 0, kept(total.speed_probe_samples_ms)});
   }
   std::ranges::move(operators, std::back_inserter(run.rows));
   for (const et_schema::CollectiveTime& row : total.collectives) {
     run.rows.push_back(collective_row(row, iterations, run.samples_left_out));
-    const std::vector<double> moving_us = finite(row.moving_samples_us, run.samples_left_out);
+    const std::vector<double> moving_us = kept(row.moving_samples_us);
     if (!moving_us.empty()) {
       // The rest of its time is spent waiting for the last rank, which is not the collective's own
       // time.
@@ -182,22 +180,14 @@ Run run_of(const et_schema::Prediction& prediction, const std::string& file) {
       add({RowKind::kClass, row.name, "", row.count, {}}, row.ms);
     }
   }
-  struct Sum {
-    std::string op_class;
-    std::uint64_t count = 0;
-    double ms = 0;
-  };
-  std::map<std::string, Sum> operators;
+  std::map<std::string, Series> operators;
   for (const et_schema::PredictedOperator& row : prediction.operators) {
     if (row.op_class != "communication") {
-      Sum& sum = operators[row.name];
-      sum.op_class = row.op_class;
-      ++sum.count;
-      sum.ms += row.time.ms;
+      add_row(operators, {RowKind::kOperator, row.name, row.op_class, 1, {row.time.ms}});
     }
   }
   for (const auto& [name, sum] : operators) {
-    add({RowKind::kOperator, name, sum.op_class, sum.count, {}}, sum.ms);
+    add(sum, sum.samples_ms.front());
   }
   return run;
 }

@@ -197,12 +197,12 @@ std::vector<std::string> predictor_seeds() {
                            "b"});
     }
   }
-  HostOverheads host{.host = "python", .t1 = distribution_of(1, 2, 1)};
-  host.t4["cudaLaunchKernel"] = distribution_of(4, 1, 1);
+  HostOverheads host{.host = "python", .t1 = distribution_of({1})};
+  host.t4["cudaLaunchKernel"] = distribution_of({4});
   host.operators["a"].launches = {"cudaLaunchKernel"};
-  host.operators["a"].t2 = distribution_of(3, 1, 1);
-  host.operators["a"].t3 = distribution_of(2, 1, 1);
-  host.operators["b"].t5 = distribution_of(5, 1, 1);
+  host.operators["a"].t2 = distribution_of({3});
+  host.operators["a"].t3 = distribution_of({2});
+  host.operators["b"].t5 = distribution_of({5});
   const std::string sections =
       "{\"collectives\":" + to_json(fit_collectives(rows)) +
       ",\"embeddings\":" + to_json(fit_embedding(embedding)) +

@@ -44,17 +44,10 @@ et_schema::DType dtype_of(double coordinate, const CallLimits& limits) {
                                                        : et_schema::DType::kFloat64;
 }
 
-/// The state of an optimizer is all written, all zero, or partly.
-double zeros_of(double coordinate) {
+/// None in a half of the points, else up to the most.
+double in_half(double coordinate, double most) {
   constexpr double kNone = 0.5;
-  return coordinate < kNone ? 0 : (coordinate - kNone) / (1 - kNone);
-}
-
-/// Uniform in a half of the points, else up to a Zipf exponent beyond what data have.
-double skew_of(double coordinate) {
-  constexpr double kUniform = 0.5;
-  constexpr double kMost = 1.4;
-  return coordinate < kUniform ? 0 : kMost * (coordinate - kUniform) / (1 - kUniform);
+  return coordinate < kNone ? 0 : most * (coordinate - kNone) / (1 - kNone);
 }
 
 }  // namespace
@@ -77,8 +70,10 @@ std::optional<DesignPoint> Area::at(std::uint64_t index) const {
   Variation variation;
   variation.dtype = dtype_of(extra[kDtype], limits_);
   variation.layout = extra[kLayout];
-  variation.zeros = zeros_of(extra[kZeros]);
-  variation.skew = skew_of(extra[kSkew]);
+  // The state of an optimizer is all written, all zero, or partly.
+  variation.zeros = in_half(extra[kZeros], 1);
+  constexpr double kMostSkew = 1.4;  // a Zipf exponent beyond what data have
+  variation.skew = in_half(extra[kSkew], kMostSkew);
   const double work = work_of(recipe_, values);
   if (work > limits_.work) {
     return std::nullopt;

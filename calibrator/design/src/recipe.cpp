@@ -33,6 +33,10 @@ struct TextCursor {
     rest.remove_prefix(is_next ? expected.size() : 0);
     return is_next;
   }
+  void expect(std::string_view expected) {
+    const bool is_next = take(expected);
+    UNDERSTUDY_ASSERT(is_next);
+  }
   /// Letters, digits and underscores.
   std::string_view word() {
     const auto* const end = std::ranges::find_if_not(rest, is_word);
@@ -91,8 +95,7 @@ class Expression {
     text_.skip_blanks();
     if (text_.take("(")) {
       const Number value = sum();
-      const bool closed = text_.take(")");
-      UNDERSTUDY_ASSERT(closed);
+      text_.expect(")");
       return value;
     }
     const std::string_view word = text_.word();
@@ -141,8 +144,7 @@ class ArgumentReader {
     }
     if (text_.take("\"")) {
       const std::string_view word = text_.word();
-      const bool closed = text_.take("\"");
-      UNDERSTUDY_ASSERT(closed);
+      text_.expect("\"");
       return {std::string(word)};
     }
     for (const std::string_view kind : {"{", "f{", "i{", "b{", "w{", "s{"}) {
@@ -198,12 +200,8 @@ class ArgumentReader {
   }
 
   Argument number() {
-    std::size_t length = 0;
-    while (length < text_.rest.size() && text_.rest[length] != ' ' && text_.rest[length] != ']') {
-      ++length;
-    }
-    const std::string text(text_.rest.substr(0, length));
-    text_.rest.remove_prefix(length);
+    const std::string text(text_.rest.substr(0, text_.rest.find_first_of(" ]")));
+    text_.rest.remove_prefix(text.size());
     if (text.find_first_of(".e") == std::string::npos) {
       return {static_cast<std::int64_t>(std::stoll(text))};
     }
@@ -234,8 +232,7 @@ class ArgumentReader {
       tensor.zeros = variation_.zeros;
     }
     if (kind == 's') {
-      const bool counted = text_.take("@");
-      UNDERSTUDY_ASSERT(counted);
+      text_.expect("@");
       make_sparse(slot, read_integer(text_, values_));
     }
     call_.tensors.push_back(std::move(tensor));
@@ -305,8 +302,7 @@ std::vector<Dimension> dimensions_of(const Recipe& recipe) {
   for (text.skip_blanks(); !text.at_end(); text.skip_blanks()) {
     Dimension& dimension = dimensions.emplace_back();
     dimension.name = text.word();
-    const bool named = text.take(":");
-    UNDERSTUDY_ASSERT(named);
+    text.expect(":");
     dimension.low = read_number(text);
     dimension.high = dimension.low;
     if (text.take("..")) {

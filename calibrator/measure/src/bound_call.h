@@ -15,7 +15,7 @@
 
 namespace understudy::calibrator {
 
-/// A program of one call that is bound and has run once.
+/// A program of one call, or of several alike, that is bound and has run once.
 class BoundCall {
  public:
   BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed,
@@ -31,7 +31,10 @@ class BoundCall {
     machine_.run(bound_, timer);
     return timer.ns();
   }
-  void run(CallCounter& counter) { machine_.run(bound_, counter); }
+  template <typename Hook>
+  void run(Hook& hook) {
+    machine_.run(bound_, hook);
+  }
   void run() { machine_.run(bound_); }
   void evict_inputs();
 

@@ -100,14 +100,12 @@ class CollectiveTimer {
 
   Agreed time(const CollectiveArea& area, std::int64_t whole) {
     constexpr std::size_t kFirst = 3;  // one of them to settle
-    std::vector<double> all = run(area, whole, kFirst);
-    Agreed agreed = agree(std::move(all));
+    const Agreed agreed = agree(run(area, whole, kFirst));
     if (agreed.is_over || agreed.times_ns.empty()) {
       return agreed;
     }
     const double each_ns = *std::ranges::min_element(agreed.times_ns);
-    agreed = agree(run(area, whole, repetitions(each_ns)));
-    return agreed;
+    return agree(run(area, whole, repetitions(each_ns)));
   }
 
   [[nodiscard]] double left_s() const {

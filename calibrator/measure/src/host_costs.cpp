@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
@@ -17,12 +18,8 @@
 #include "calibrator/design/recipe.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/statistics.h"
-#include "replayer/bind/bind.h"
-#include "replayer/bind/decisions.h"
-#include "replayer/bind/externals.h"
 #include "replayer/run/host_probe.h"
 #include "replayer/run/run.h"
-#include "replayer/run/trial.h"
 
 namespace understudy::calibrator {
 namespace {
@@ -57,21 +54,15 @@ double measure_loop_ns() {
 
   const at::AutoGradMode grad_mode(true);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  const c10::Device cpu(c10::kCPU);
   const std::unique_ptr<backends::Backend> backend = backends::make_single_backend({});
-  const std::vector<replayer::BoundGroup> groups = {{"world", 0, 1}};
-  replayer::Decisions decisions(program, {cpu, false, replayer::Only::kAll});
-  replayer::Machine machine(program, *backend);
-  replayer::Externals externals(program, cpu, 0);
-  replayer::BoundProgram bound =
-      replayer::Trial(decisions, machine, externals, *backend, groups, false).run().program;
+  BoundCall bound(std::move(program), *backend, 0);
   std::vector<double> differences;
   for (std::size_t round = 0; round < kRounds; ++round) {
     const Clock::time_point begin = Clock::now();
-    machine.run(bound);
+    bound.run();
     const double whole_ns = Nanoseconds(Clock::now() - begin).count();
     CallClock calls;
-    machine.run(bound, calls);
+    bound.run(calls);
     differences.push_back((whole_ns - calls.total_ns()) / kCalls);
   }
   return std::max(0.0, *et_schema::median(std::move(differences)));

@@ -38,9 +38,13 @@ Journal::Journal(std::string path, OperatorTimes header)
     read();
   }
   if (found_ == 0 || found_cut_line_) {
-    begin_file();
+    et_schema::write_file_atomically(path_, et_schema::to_json_lines(times_));
   }
   file_.open(path_, std::ios::app);
+  check_file();
+}
+
+void Journal::check_file() const {
   if (!file_) {
     throw et_schema::run_failed("the rows cannot be written",
                                 {.file = path_, .got = std::strerror(errno)});
@@ -71,10 +75,6 @@ void Journal::read() {
   }
 }
 
-void Journal::begin_file() {
-  et_schema::write_file_atomically(path_, et_schema::to_json_lines(times_));
-}
-
 void Journal::index(std::size_t row) {
   if (times_.rows[row].conditions) {
     by_call_.emplace(times_.rows[row].conditions->call, row);
@@ -93,10 +93,7 @@ std::vector<const et_schema::InstructionTime*> Journal::rows_of(const std::strin
 void Journal::add(et_schema::InstructionTime row) {
   file_ << et_schema::to_json_line(row);
   file_.flush();
-  if (!file_) {
-    throw et_schema::run_failed("the rows cannot be written",
-                                {.file = path_, .got = std::strerror(errno)});
-  }
+  check_file();
   times_.rows.push_back(std::move(row));
   index(times_.rows.size() - 1);
 }

@@ -1,5 +1,7 @@
 #include "predictor/calls/call.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -30,14 +32,6 @@ std::optional<std::vector<std::int64_t>> parse_sizes(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return sizes;
-}
-
-std::string joined(const std::vector<std::int64_t>& values) {
-  std::string text;
-  for (const std::int64_t value : values) {
-    text += (text.empty() ? "" : ",") + std::to_string(value);
-  }
-  return text;
 }
 
 }  // namespace
@@ -119,15 +113,12 @@ std::optional<OperatorCall> sparse_update(const OperatorCall& call,
 }
 
 std::string to_string(const TensorLayout& tensor) {
-  std::string text(et_schema::to_string(tensor.dtype));
-  text += "[" + joined(tensor.sizes);
+  std::string text =
+      fmt::format("{}[{}", et_schema::to_string(tensor.dtype), fmt::join(tensor.sizes, ","));
   if (!tensor.strides.empty()) {
-    text += ";" + joined(tensor.strides);
+    text += fmt::format(";{}", fmt::join(tensor.strides, ","));
   }
-  if (tensor.stored) {
-    text += ";" + std::to_string(*tensor.stored);
-  }
-  return text + "]";
+  return text + (tensor.stored ? fmt::format(";{}]", *tensor.stored) : "]");
 }
 
 std::string to_string(const std::vector<TensorLayout>& tensors) {

@@ -27,8 +27,9 @@ struct Figure {
 
 constexpr double kGiga = 1e9;
 constexpr double kMega = 1e6;
-constexpr double kMebi = 1024.0 * 1024.0;
-constexpr double kGibi = kMebi * 1024.0;
+constexpr double kKibi = 1024;
+constexpr double kMebi = kKibi * kKibi;
+constexpr double kGibi = kMebi * kKibi;
 
 constexpr std::array<Figure, 8> kFigures = {{
     {"Dev_Mem", &Card::memory_bytes, kGibi, false},
@@ -74,15 +75,15 @@ Card parse_card(std::string_view text, const std::string& file) {
   const et_schema::JsonSource source{file, "the card cannot be read",
                                      "docs/formats.md, \"Cards\", lists the keys"};
   const nlohmann::json document = et_schema::parse_json(text, source);
-  Card card = read_card(et_schema::JsonField(document, source));
+  Card card;
+  read_value(et_schema::JsonField(document, source), card);
   if (card.source.empty()) {
     card.source = file;
   }
   return card;
 }
 
-Card read_card(const et_schema::JsonField& root) {
-  Card card;
+void read_value(const et_schema::JsonField& root, Card& card) {
   card.name = root.at("Device").as_text();
   if (card.name.empty()) {
     root.at("Device").fail("the card's name");
@@ -104,7 +105,6 @@ Card read_card(const et_schema::JsonField& root) {
   if (const auto found = root.find("Source")) {
     card.source = found->as_text();
   }
-  return card;
 }
 
 nlohmann::ordered_json json_value(const Card& card) {
@@ -155,7 +155,6 @@ std::string first_line(const std::string& path) {
 
 /// "32768K" → bytes; 0: not told.
 double cache_bytes(const std::string& text) {
-  constexpr double kKibi = 1024;
   const double number = std::strtod(text.c_str(), nullptr);
   return number * (text.ends_with('M') ? kKibi * kKibi : text.ends_with('K') ? kKibi : 1);
 }
@@ -192,8 +191,6 @@ std::string value_of(const char* path, const std::string& key) {
 }  // namespace
 
 Card host_card() {
-  constexpr double kMega = 1e6;
-  constexpr double kKibi = 1024;
   Card card;
   card.name = "cpu";
   card.processors = usable_cores();

@@ -19,22 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
 
-TensorLayout layout_of(const et_schema::TimedTensor& tensor) {
-  TensorLayout layout{tensor.dtype, tensor.sizes, tensor.strides, tensor.stored};
-  if (is_contiguous(layout)) {
-    layout.strides.clear();
-  }
-  return layout;
-}
-
-std::vector<TensorLayout> layouts_of(const std::vector<et_schema::TimedTensor>& tensors) {
-  std::vector<TensorLayout> layouts;
-  for (const et_schema::TimedTensor& tensor : tensors) {
-    layouts.push_back(layout_of(tensor));
-  }
-  return layouts;
-}
-
 /// A calibration's cold rows count: in a step something else ran since an operator last met its
 /// tensors.
 bool is_measured(const et_schema::InstructionTime& row) {
@@ -59,6 +43,15 @@ constexpr const char* kInputsHint =
     "inputs are operator tables (CSV), replay --operator-times files, benchmarks with recorded "
     "times, collective or embedding rows, nccl-tests output, Kineto profiles: docs/formats.md";
 
+[[noreturn]] void refuse_file(const std::string& file, std::string got, const char* hint = "") {
+  throw et_schema::bad_input(
+      "no measurements of operators",
+      {.file = file,
+       .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
+       .got = std::move(got),
+       .hint = hint});
+}
+
 /// Else a first word of prose would be taken for the only column of a table.
 void refuse_text_without_columns(const et_schema::InputFile& file) {
   const std::string_view text = file.data;
@@ -68,15 +61,13 @@ void refuse_text_without_columns(const et_schema::InputFile& file) {
   }
   const bool has_tabs = first.find('\t') != std::string_view::npos;
   const bool has_others = has_tabs || first.find(';') != std::string_view::npos;
-  throw et_schema::bad_input(
-      "no measurements of operators",
-      {.file = file.name,
-       .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
-       .got = has_others ? fmt::format("a first line with {} in place of commas",
-                                       has_tabs ? "tabs" : "semicolons")
-                         : "a first line without columns",
-       .hint = has_others ? "write the table with commas between columns, and points in numbers"
-                          : kInputsHint});
+  if (!has_others) {
+    refuse_file(file.name, "a first line without columns", kInputsHint);
+  }
+  refuse_file(
+      file.name,
+      fmt::format("a first line with {} in place of commas", has_tabs ? "tabs" : "semicolons"),
+      "write the table with commas between columns, and points in numbers");
 }
 
 void read_file(et_schema::InputFile&& file, RowsRead& rows) {
@@ -92,12 +83,7 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
     }
   } else if (file.data.find_first_not_of(" \t\r\n") != std::string::npos &&
              file.data[file.data.find_first_not_of(" \t\r\n")] == '{') {
-    throw et_schema::bad_input(
-        "no measurements of operators",
-        {.file = file.name,
-         .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
-         .got = "another JSON file",
-         .hint = kInputsHint});
+    refuse_file(file.name, "another JSON file", kInputsHint);
   } else {
     refuse_text_without_columns(file);
     calls = calls_of(parse_csv(file.data, file.name), Times::kRequired);
@@ -129,6 +115,18 @@ std::vector<std::string> files_below(const std::string& folder) {
 bool is_named_table(std::string_view name) {
   return name.ends_with(".csv") || name.ends_with(".csv.gz") || name.ends_with(".jsonl") ||
          name.ends_with(".jsonl.gz");
+}
+
+std::vector<TensorLayout> layouts_of(const std::vector<et_schema::TimedTensor>& tensors) {
+  std::vector<TensorLayout> layouts;
+  for (const et_schema::TimedTensor& tensor : tensors) {
+    TensorLayout& layout = layouts.emplace_back(
+        TensorLayout{tensor.dtype, tensor.sizes, tensor.strides, tensor.stored});
+    if (is_contiguous(layout)) {
+      layout.strides.clear();
+    }
+  }
+  return layouts;
 }
 
 std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
@@ -167,11 +165,8 @@ RowsRead read_measured_calls(const std::vector<std::string>& paths) {
           [&](et_schema::InputFile&& unpacked) { read_file(std::move(unpacked), rows); });
     }
     if (rows.calls.size() == before) {
-      throw et_schema::bad_input(
-          "no measurements of operators",
-          {.file = path,
-           .expected = "a CSV table of operators, or what `replay --operator-times` wrote",
-           .got = fs::is_directory(path) ? "a folder without any row" : "a file without any row"});
+      refuse_file(path,
+                  fs::is_directory(path) ? "a folder without any row" : "a file without any row");
     }
   }
   return rows;

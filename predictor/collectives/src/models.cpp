@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
@@ -36,6 +35,13 @@ void widen(Estimate& estimate, double width) {
   const double high = std::log(estimate.high_ns / estimate.ns);
   estimate.low_ns = estimate.ns * std::exp(-std::hypot(low, width));
   estimate.high_ns = estimate.ns * std::exp(std::hypot(high, width));
+}
+
+/// What nothing of the kind was measured for.
+void guess(Estimate& estimate, double width) {
+  estimate.extrapolated = true;
+  estimate.modelled = false;
+  widen(estimate, width);
 }
 
 double common_ns(const AlphaBetaGamma& common, CommKind kind, double bytes, int ranks) {
@@ -187,9 +193,7 @@ std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey&
     Estimate answer = scaled(answer_of(models, *series, other_bytes, ranks),
                              ours > 0 && theirs > 0 ? ours / theirs : 1);
     answer.model = "as " + std::string(et_schema::to_string(other)) + ": " + answer.model;
-    answer.extrapolated = true;
-    answer.modelled = false;
-    widen(answer, kOtherKind);
+    guess(answer, kOtherKind);
     return answer;
   }
   return std::nullopt;
@@ -212,17 +216,13 @@ Estimate inside_ns(const CollectiveModels& models, SeriesKey key, double bytes, 
   }
   key.on_device = !key.on_device;
   if (auto answer = measured(models, key, bytes, ranks)) {
-    answer->extrapolated = true;
-    answer->modelled = false;
-    widen(*answer, kOtherPlace);
+    guess(*answer, kOtherPlace);
     return *answer;
   }
   // All rows are of several nodes: what they have in common as if it were one.
   Estimate answer =
       known(common_ns(models.platforms.front().common, key.kind, bytes, ranks), "alpha_beta_gamma");
-  answer.extrapolated = true;
-  answer.modelled = false;
-  widen(answer, kOtherPlace);
+  guess(answer, kOtherPlace);
   return answer;
 }
 
@@ -235,9 +235,7 @@ Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, doub
   if (!network) {
     Estimate inside = inside_ns(models, key, bytes, ranks);
     inside.model = "one node: " + inside.model;
-    inside.extrapolated = true;
-    inside.modelled = false;
-    widen(inside, kNoNetwork);
+    guess(inside, kNoNetwork);
     inside.low_ns = inside.ns;  // a slower network makes nothing faster
     return inside;
   }
@@ -259,8 +257,7 @@ Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, doub
 }  // namespace
 
 CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows) {
-  using Key = std::tuple<CommKind, bool, int, DType>;
-  std::map<Key, std::vector<CollectiveRow>> by_key;
+  std::map<SeriesKey, std::vector<CollectiveRow>> by_key;
   std::map<bool, std::vector<CollectiveRow>> by_place;
   for (const CollectiveRow& row : rows) {
     if (row.ranks > 1 && !is_free(row.kind)) {
@@ -270,8 +267,7 @@ CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows) {
   }
   CollectiveModels models;
   for (const auto& [key, of_key] : by_key) {
-    const auto& [kind, on_device, nodes, dtype] = key;
-    models.series.push_back(fit_series({kind, on_device, nodes, dtype}, of_key));
+    models.series.push_back(fit_series(key, of_key));
   }
   for (const auto& [on_device, of_place] : by_place) {
     models.platforms.push_back(fit_platform(on_device, of_place));

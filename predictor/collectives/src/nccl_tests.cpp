@@ -16,29 +16,19 @@ namespace {
 
 using et_schema::JsonField;
 
-/// "time", or "cpu_time" where the calls were timed on the host.
-std::optional<double> time_us(const JsonField& result) {
+/// What was measured out of place, or else in place.
+std::optional<JsonField> body_of(const JsonField& result) {
   for (const char* place : {"out_of_place", "in_place"}) {
-    const auto body = result.find(place);
-    if (!body || body->is_null()) {
-      continue;
+    if (const auto body = result.find(place); body && !body->is_null()) {
+      return body;
     }
-    const auto time = body->find("time");
-    return (time ? *time : body->at("cpu_time")).as_double();
   }
   return std::nullopt;
 }
 
-bool is_wrong(const JsonField& result) {
-  for (const char* place : {"out_of_place", "in_place"}) {
-    const auto body = result.find(place);
-    if (!body || body->is_null()) {
-      continue;
-    }
-    const auto wrong = body->find("nwrong");
-    return wrong && !wrong->is_null() && wrong->as_double() != 0;
-  }
-  return false;
+bool is_wrong(const JsonField& body) {
+  const auto wrong = body.find("nwrong");
+  return wrong && !wrong->is_null() && wrong->as_double() != 0;
 }
 
 /// The kind by the command line, else by the experiment's own name, else by the file's.
@@ -54,7 +44,7 @@ std::optional<CommKind> kind_of_json(const JsonField& root, const std::string& f
   }
   names.push_back(file);
   for (const std::string& name : names) {
-    if (const auto kind = kind_of_program_name(name)) {
+    if (const auto kind = kind_of_program(name)) {
       return kind;
     }
   }
@@ -104,19 +94,21 @@ std::optional<CollectiveRow> row_of(const JsonField& result, ReadCollectives& re
   row.bytes = result.at("size").as_int();
   const JsonField type = result.at("type");
   const auto dtype = dtype_of_tool_name(type.as_text());
-  const auto us = time_us(result);
+  const auto body = body_of(result);
   if (!dtype) {
     type.fail("an element type of NCCL");
   }
-  if (is_wrong(result)) {
+  if (body && is_wrong(*body)) {
     ++read.left_out["wrong results"];
-  } else if (!us) {
+  } else if (!body) {
     ++read.left_out["lines of another shape"];
   } else if (row.bytes == 0) {
     ++read.left_out["sizes of 0"];
   } else {
     row.dtype = *dtype;
-    row.median_ns = *us * kNsPerUs;
+    // "cpu_time" where the calls were timed on the host.
+    const auto time = body->find("time");
+    row.median_ns = (time ? *time : body->at("cpu_time")).as_double() * kNsPerUs;
     return row;
   }
   return std::nullopt;

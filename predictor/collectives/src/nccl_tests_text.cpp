@@ -15,8 +15,6 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::string_view kProgramEnd = "_perf";
-
 std::vector<std::string_view> words_of(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   std::vector<std::string_view> words;
@@ -26,20 +24,6 @@ std::vector<std::string_view> words_of(std::string_view line) {
     begin = line.find_first_not_of(kBlanks, end);
   }
   return words;
-}
-
-/// The program's kind where a line names one: "…/all_reduce_perf".
-std::optional<CommKind> kind_of_program(std::string_view line) {
-  const std::size_t end = line.find(kProgramEnd);
-  if (end == std::string_view::npos) {
-    return std::nullopt;
-  }
-  std::size_t begin = end;
-  while (begin > 0 &&
-         ((line[begin - 1] >= 'a' && line[begin - 1] <= 'z') || line[begin - 1] == '_')) {
-    --begin;
-  }
-  return kind_of_tool_name(line.substr(begin, end - begin));
 }
 
 /// Where the columns stand, counted from the right: those of the left may be blank.
@@ -287,8 +271,17 @@ bool is_nccl_tests_text(std::string_view text) {
   return tag_of_header(text).has_value();
 }
 
-std::optional<CommKind> kind_of_program_name(std::string_view name) {
-  return kind_of_program(name);
+std::optional<CommKind> kind_of_program(std::string_view line) {
+  const std::size_t end = line.find("_perf");
+  if (end == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::size_t begin = end;
+  while (begin > 0 &&
+         ((line[begin - 1] >= 'a' && line[begin - 1] <= 'z') || line[begin - 1] == '_')) {
+    --begin;
+  }
+  return kind_of_tool_name(line.substr(begin, end - begin));
 }
 
 ReadCollectives parse_nccl_tests_text(std::string_view text, const std::string& file) {

@@ -237,13 +237,11 @@ bool is_collective_rows(std::string_view text) {
   return format_of(text) != RowFormat::kNone;
 }
 
-ReadCollectives parse_collective_rows(std::string_view text, const std::string& file,
-                                      const RowDefaults& defaults) {
+ReadCollectives parse_collective_rows(std::string_view text, const std::string& file) {
   // A path says nothing about a measurement, and is another one on each machine.
   const std::string name = std::filesystem::path(file).filename();
   ReadCollectives read;
-  const RowFormat format = format_of(text);
-  switch (format) {
+  switch (format_of(text)) {
     case RowFormat::kOwn:
       return {parse_collective_row_lines(text, file)};
     case RowFormat::kNcclText:
@@ -267,10 +265,6 @@ ReadCollectives parse_collective_rows(std::string_view text, const std::string& 
   }
   for (CollectiveRow& row : read.rows) {
     row.source = name;
-    if (format == RowFormat::kCommReplay || format == RowFormat::kSizeTable) {
-      row.on_device = defaults.on_device;
-      row.nodes = std::min(defaults.nodes, row.ranks);
-    }
   }
   return read;
 }

@@ -27,7 +27,7 @@ inline constexpr double kNsPerUs = 1e3;
 [[nodiscard]] std::optional<int> ranks_of_bus_factor(double factor);
 
 /// "build/all_reduce_perf": the kind of a program of nccl-tests, where the text names one.
-[[nodiscard]] std::optional<CommKind> kind_of_program_name(std::string_view name);
+[[nodiscard]] std::optional<CommKind> kind_of_program(std::string_view line);
 
 /// What a rank sends its neighbour another one receives: each message counts as both.
 void add_receives(ReadCollectives& read);

@@ -15,13 +15,12 @@ constexpr double kLeastGain = 1e-9;
 /// The state of a search: shards on ranks, and a step's time, kept as shards move.
 class Balance {
  public:
-  Balance(const std::vector<ShardLoad>& loads, std::vector<int> rank_of, int ranks,
-          double memory_bytes, const ShardCosts& costs)
+  Balance(const Placement& on, const std::vector<ShardLoad>& loads, std::vector<int> rank_of)
       : loads_(loads),
         rank_of_(std::move(rank_of)),
-        ranks_(static_cast<std::size_t>(ranks)),
-        memory_bytes_(memory_bytes),
-        costs_(costs) {
+        ranks_(static_cast<std::size_t>(on.ranks)),
+        memory_bytes_(on.memory_bytes),
+        costs_(on.costs) {
     refresh();
   }
 
@@ -208,9 +207,9 @@ void add(RankLoad& rank, const ShardLoad& shard, double sign) {
   rank.index_bytes += sign * shard.index_bytes;
 }
 
-Balanced balance(const std::vector<ShardLoad>& loads, std::vector<int> rank_of, int ranks,
-                 double memory_bytes, const ShardCosts& costs) {
-  Balance state(loads, std::move(rank_of), ranks, memory_bytes, costs);
+Balanced balance(const Placement& on, const std::vector<ShardLoad>& loads,
+                 std::vector<int> rank_of) {
+  Balance state(on, loads, std::move(rank_of));
   while (state.improve()) {
   }
   return state.take();

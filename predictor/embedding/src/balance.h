@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "predictor/embedding/plan.h"
@@ -13,8 +16,19 @@ struct Balanced {
 };
 
 /// Moves shards, or makes two change places, as long as that makes the step shorter.
-[[nodiscard]] Balanced balance(const std::vector<ShardLoad>& loads, std::vector<int> rank_of,
-                               int ranks, double memory_bytes, const ShardCosts& costs);
+[[nodiscard]] Balanced balance(const Placement& on, const std::vector<ShardLoad>& loads,
+                               std::vector<int> rank_of);
+
+/// Numbers of the items, from 0 on, by falling value; equal ones in their order.
+template <typename Item, typename Value = std::identity>
+[[nodiscard]] std::vector<std::size_t> by_falling(const std::vector<Item>& items,
+                                                  Value value = {}) {
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](std::size_t i) { return std::invoke(value, items[i]); });
+  return order;
+}
 
 /// Adds (or, with -1, takes away) a shard's part.
 void add(RankLoad& rank, const ShardLoad& shard, double sign);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "et_schema/support/error.h"
@@ -49,12 +50,8 @@ std::vector<double> terms_of_call(const EmbeddingRow& row, double cache_bytes) {
   return {sum.begin(), sum.end()};
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    sum += a[i] * b[i];
-  }
-  return sum;
+double dot(const auto& a, const auto& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 /// Least squares of errors as shares of what is predicted, from a fit of shares of what was
@@ -93,20 +90,15 @@ double mean_score(const DesignMatrix& design, const std::vector<double>& times,
   return sum / static_cast<double>(times.size());
 }
 
-struct Fitted {
-  std::vector<double> ns;
-  double cache_bytes = 0;
-};
-
 /// With the cache size that fits best.
-Fitted fit_calls(const Calls& calls) {
+EmbeddingFit fit_calls(const Calls& calls) {
   constexpr int kSmallest = 15;  // 32 KiB, a core's first cache
   constexpr int kLargest = 30;   // 1 GiB, more than any has
   std::vector<double> times;
   for (const EmbeddingRow* call : calls) {
     times.push_back(call->median_ns);
   }
-  Fitted best;
+  EmbeddingFit best;
   double least = std::numeric_limits<double>::infinity();
   for (int log2_bytes = kSmallest; log2_bytes <= kLargest; ++log2_bytes) {
     const double cache_bytes = std::exp2(log2_bytes);
@@ -114,11 +106,12 @@ Fitted fit_calls(const Calls& calls) {
     for (const EmbeddingRow* call : calls) {
       design.push_back(terms_of_call(*call, cache_bytes));
     }
-    std::vector<double> ns = trimmed_fit(design, times);
+    const std::vector<double> ns = trimmed_fit(design, times);
     const double score = mean_score(design, times, ns);
     if (score < least) {
       least = score;
-      best = {std::move(ns), cache_bytes};
+      std::ranges::copy(ns, best.ns.begin());
+      best.cache_bytes = cache_bytes;
     }
   }
   return best;
@@ -136,7 +129,7 @@ void leave_out(const Calls& calls, EmbeddingFit& fit) {
         kept.push_back(calls[i]);
       }
     }
-    const Fitted fitted = fit_calls(kept);
+    const EmbeddingFit fitted = fit_calls(kept);
     for (std::size_t i = fold; i < calls.size(); i += kFolds) {
       predicted.push_back(dot(terms_of_call(*calls[i], fitted.cache_bytes), fitted.ns));
       measured.push_back(calls[i]->median_ns);
@@ -162,10 +155,7 @@ EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction dire
                                 .got = std::to_string(calls.size()),
                                 .hint = "give more rows (docs/formats.md, \"Embedding rows\")"});
   }
-  const Fitted fitted = fit_calls(calls);
-  EmbeddingFit fit;
-  std::ranges::copy(fitted.ns, fit.ns.begin());
-  fit.cache_bytes = fitted.cache_bytes;
+  EmbeddingFit fit = fit_calls(calls);
   leave_out(calls, fit);
   return fit;
 }

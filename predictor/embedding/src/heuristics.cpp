@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <random>
 #include <utility>
 
+#include "balance.h"
 #include "et_schema/support/statistics.h"
 #include "predictor/embedding/search.h"
 
@@ -55,18 +55,13 @@ std::size_t best_rank(const Numbers& cost_sums, const Numbers& byte_sums, double
              : static_cast<std::size_t>(std::ranges::min_element(byte_sums) - byte_sums.begin());
 }
 
-std::vector<int> greedy(const ShardTask& task, int ranks, double memory_bytes,
-                        const Numbers& costs) {
-  std::vector<std::size_t> order(task.tables.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order,
-                           [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
-  Numbers cost_sums(static_cast<std::size_t>(ranks));
-  Numbers byte_sums(static_cast<std::size_t>(ranks));
-  std::vector<int> rank_of(task.tables.size());
-  for (const std::size_t table : order) {
-    const double bytes = held_bytes(task.tables[table].table);
-    const std::size_t rank = best_rank(cost_sums, byte_sums, bytes, memory_bytes);
+std::vector<int> greedy(const Placement& on, const Numbers& costs) {
+  Numbers cost_sums(static_cast<std::size_t>(on.ranks));
+  Numbers byte_sums(static_cast<std::size_t>(on.ranks));
+  std::vector<int> rank_of(costs.size());
+  for (const std::size_t table : by_falling(costs)) {
+    const double bytes = held_bytes(on.task.tables[table].table);
+    const std::size_t rank = best_rank(cost_sums, byte_sums, bytes, on.memory_bytes);
     cost_sums[rank] += costs[table];
     byte_sums[rank] += bytes;
     rank_of[table] = static_cast<int>(rank);
@@ -74,56 +69,39 @@ std::vector<int> greedy(const ShardTask& task, int ranks, double memory_bytes,
   return rank_of;
 }
 
-std::vector<int> round_robin(std::size_t tables, int ranks) {
-  std::vector<int> rank_of(tables);
+/// `rank_of(i)` is the rank of table i.
+template <typename RankOf>
+std::vector<int> placed_by(std::size_t tables, RankOf&& rank_of) {
+  std::vector<int> ranks(tables);
   for (std::size_t i = 0; i < tables; ++i) {
-    rank_of[i] = static_cast<int>(i % static_cast<std::size_t>(ranks));
+    ranks[i] = static_cast<int>(rank_of(i));
   }
-  return rank_of;
-}
-
-std::vector<int> chunks(std::size_t tables, int ranks) {
-  std::vector<int> rank_of(tables);
-  for (std::size_t i = 0; i < tables; ++i) {
-    rank_of[i] = static_cast<int>(i * static_cast<std::size_t>(ranks) / tables);
-  }
-  return rank_of;
-}
-
-std::vector<int> at_random(std::size_t tables, int ranks, std::uint64_t seed) {
-  std::mt19937_64 engine(seed);
-  std::vector<int> rank_of(tables);
-  for (int& rank : rank_of) {
-    rank = static_cast<int>(engine() % static_cast<std::uint64_t>(ranks));
-  }
-  return rank_of;
+  return ranks;
 }
 
 }  // namespace
 
-std::vector<Plan> heuristic_plans(const ShardTask& task, int ranks, double memory_bytes,
-                                  const ShardCosts& costs, std::uint64_t seed) {
-  const std::size_t n = task.tables.size();
-  const auto by = [&](const Numbers& of_tables) {
-    return greedy(task, ranks, memory_bytes, of_tables);
-  };
+std::vector<Plan> heuristic_plans(const Placement& on, std::uint64_t seed) {
+  const std::size_t n = on.task.tables.size();
+  const auto ranks = static_cast<std::size_t>(on.ranks);
+  std::mt19937_64 engine(seed);
   std::vector<std::pair<std::string, std::vector<int>>> placed = {
-      {"naive", round_robin(n, ranks)},
-      {"naive_chunk", chunks(n, ranks)},
-      {"random", at_random(n, ranks, seed)},
-      {"size_greedy", by(costs_of(task, table_bytes))},
-      {"lookup_greedy", by(costs_of(task, lookup_cost))},
-      {"norm_lookup_greedy", by(norm_lookup_costs(task))},
-      {"size_lookup_greedy", by(costs_of(task, size_lookup_cost))}};
+      {"naive", placed_by(n, [&](std::size_t i) { return i % ranks; })},
+      {"naive_chunk", placed_by(n, [&](std::size_t i) { return i * ranks / n; })},
+      {"random", placed_by(n, [&](std::size_t) { return engine() % ranks; })},
+      {"size_greedy", greedy(on, costs_of(on.task, table_bytes))},
+      {"lookup_greedy", greedy(on, costs_of(on.task, lookup_cost))},
+      {"norm_lookup_greedy", greedy(on, norm_lookup_costs(on.task))},
+      {"size_lookup_greedy", greedy(on, costs_of(on.task, size_lookup_cost))}};
   std::vector<Plan> plans;
   for (auto& [name, rank_of] : placed) {
     Plan& plan = plans.emplace_back();
     plan.name = name;
     plan.rank_of = std::move(rank_of);
     for (std::size_t table = 0; table < n; ++table) {
-      plan.shards.push_back(whole(task, table));
+      plan.shards.push_back(whole(on.task, table));
     }
-    evaluate(plan, task, ranks, memory_bytes, costs);
+    evaluate(plan, on);
   }
   return plans;
 }

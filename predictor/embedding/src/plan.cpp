@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "balance.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::predictor {
 
 std::string_view to_string(Split split) {
-  switch (split) {
-    case Split::kColumns:
-      return "columns";
-    case Split::kRows:
-      return "rows";
-    case Split::kNone:
-      break;
-  }
-  return "none";
+  return et_schema::EnumNames<Split::kRows>("none", "columns", "rows")[split];
 }
 
 Shard whole(const ShardTask& task, std::size_t table) {
@@ -35,17 +28,16 @@ EmbeddingTable table_of(const ShardTask& task, const Shard& shard) {
   return table;
 }
 
-ShardLoad load_of(const ShardTask& task, const Shard& shard, int ranks,
-                  const EmbeddingCosts& costs) {
-  const EmbeddingTable table = table_of(task, shard);
+ShardLoad load_of(const Placement& on, const Shard& shard) {
+  const EmbeddingTable table = table_of(on.task, shard);
   constexpr double kIndexBytes = 8;  // int64, lookups and the bags' offsets
-  const auto batch = static_cast<double>(task.batch);
-  return {.forward = costs.load(table, batch * ranks, Direction::kForward),
-          .backward = costs.load(table, batch * ranks, Direction::kBackward),
+  const auto batch = static_cast<double>(on.task.batch);
+  return {.forward = on.costs.embedding.load(table, batch * on.ranks, Direction::kForward),
+          .backward = on.costs.embedding.load(table, batch * on.ranks, Direction::kBackward),
           .bytes = held_bytes(table),
           .output_bytes =
               batch * static_cast<double>(table.dim) * static_cast<double>(table.item_bytes),
-          .index_bytes = task.has_local_indices ? 0 : batch * (table.pooling + 1) * kIndexBytes};
+          .index_bytes = on.task.has_local_indices ? 0 : batch * (table.pooling + 1) * kIndexBytes};
 }
 
 double link_bytes(const std::vector<RankLoad>& ranks, double RankLoad::*part) {
@@ -81,21 +73,19 @@ StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs) 
   return time;
 }
 
-void evaluate(Plan& plan, const ShardTask& task, int ranks, double memory_bytes,
-              const ShardCosts& costs) {
-  plan.ranks.assign(static_cast<std::size_t>(ranks), {});
+void evaluate(Plan& plan, const Placement& on) {
+  plan.ranks.assign(static_cast<std::size_t>(on.ranks), {});
   for (std::size_t i = 0; i < plan.shards.size(); ++i) {
-    add(plan.ranks[static_cast<std::size_t>(plan.rank_of[i])],
-        load_of(task, plan.shards[i], ranks, costs.embedding), 1);
+    add(plan.ranks[static_cast<std::size_t>(plan.rank_of[i])], load_of(on, plan.shards[i]), 1);
   }
-  plan.fits = std::ranges::all_of(plan.ranks,
-                                  [&](const RankLoad& rank) { return rank.bytes <= memory_bytes; });
+  plan.fits = std::ranges::all_of(
+      plan.ranks, [&](const RankLoad& rank) { return rank.bytes <= on.memory_bytes; });
   plan.rank_times.clear();
   for (const RankLoad& rank : plan.ranks) {
-    plan.rank_times.push_back({costs.embedding.time(rank.forward, Direction::kForward),
-                               costs.embedding.time(rank.backward, Direction::kBackward)});
+    plan.rank_times.push_back({on.costs.embedding.time(rank.forward, Direction::kForward),
+                               on.costs.embedding.time(rank.backward, Direction::kBackward)});
   }
-  plan.time = step_time(plan.ranks, costs);
+  plan.time = step_time(plan.ranks, on.costs);
 }
 
 }  // namespace understudy::predictor

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "et_schema/support/enum_names.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_record.h"
 
@@ -17,21 +18,18 @@ constexpr et_schema::NumberRange kTime = {"nanoseconds, above 0",
 constexpr et_schema::NumberRange kSpread = {"nanoseconds, 0 or more",
                                             [](double ns) { return std::isfinite(ns) && ns >= 0; }};
 
-std::optional<Direction> direction_from_string(std::string_view name) {
-  return name == "forward"    ? std::optional(Direction::kForward)
-         : name == "backward" ? std::optional(Direction::kBackward)
-                              : std::nullopt;
-}
+constexpr et_schema::EnumNames<Direction::kBackward> kDirections("forward", "backward");
 
 }  // namespace
 
 static std::string_view to_string(Direction direction) {
-  return direction == Direction::kForward ? "forward" : "backward";
+  return kDirections[direction];
 }
 
 void members(auto& json, et_schema::SameAs<EmbeddingRow> auto& row) {
   json("direction", row.call.direction,
-       et_schema::Names{direction_from_string, "forward or backward"});
+       et_schema::Names{[](std::string_view name) { return kDirections.find(name); },
+                        "forward or backward"});
   json("batch", row.call.batch, et_schema::AtLeast{1});
   json("tables", row.call.tables);
   json("median_ns", row.median_ns, kTime);

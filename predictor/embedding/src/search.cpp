@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -14,35 +13,33 @@
 namespace understudy::predictor {
 namespace {
 
-std::vector<ShardLoad> loads_of(const ShardTask& task, const std::vector<Shard>& shards, int ranks,
-                                const EmbeddingCosts& costs) {
+std::vector<ShardLoad> loads_of(const Placement& on, const std::vector<Shard>& shards) {
   std::vector<ShardLoad> loads;
   for (const Shard& shard : shards) {
-    loads.push_back(load_of(task, shard, ranks, costs));
+    loads.push_back(load_of(on, shard));
   }
   return loads;
 }
 
+double work_of(const ShardLoad& load) {
+  return load.forward + load.backward;
+}
+
 /// By falling load each where the step then is shortest, the least loaded rank where that is equal.
 /// Nothing where one finds no room.
-std::optional<std::vector<int>> greedy_by_time(const std::vector<ShardLoad>& loads, int ranks,
-                                               double memory_bytes, const ShardCosts& costs) {
-  std::vector<std::size_t> order(loads.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto work = [&](const ShardLoad& load) { return load.forward + load.backward; };
-  std::ranges::stable_sort(
-      order, [&](std::size_t a, std::size_t b) { return work(loads[a]) > work(loads[b]); });
-  std::vector<RankLoad> sums(static_cast<std::size_t>(ranks));
+std::optional<std::vector<int>> greedy_by_time(const Placement& on,
+                                               const std::vector<ShardLoad>& loads) {
+  std::vector<RankLoad> sums(static_cast<std::size_t>(on.ranks));
   std::vector<int> rank_of(loads.size());
-  for (const std::size_t shard : order) {
+  for (const std::size_t shard : by_falling(loads, work_of)) {
     std::size_t best = sums.size();
     std::pair least(std::numeric_limits<double>::infinity(), 0.0);
     for (std::size_t rank = 0; rank < sums.size(); ++rank) {
-      if (sums[rank].bytes + loads[shard].bytes > memory_bytes) {
+      if (sums[rank].bytes + loads[shard].bytes > on.memory_bytes) {
         continue;
       }
       add(sums[rank], loads[shard], 1);
-      const std::pair key(step_time(sums, costs).ns(), work(sums[rank]));
+      const std::pair key(step_time(sums, on.costs).ns(), work_of(sums[rank]));
       add(sums[rank], loads[shard], -1);
       if (key < least) {
         least = key;
@@ -59,17 +56,12 @@ std::optional<std::vector<int>> greedy_by_time(const std::vector<ShardLoad>& loa
 }
 
 /// The largest first, each where most room is left: fits where anything of the kind does.
-std::optional<std::vector<int>> by_room(const std::vector<ShardLoad>& loads, int ranks,
-                                        double memory_bytes) {
-  std::vector<std::size_t> order(loads.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      order, [&](std::size_t a, std::size_t b) { return loads[a].bytes > loads[b].bytes; });
-  std::vector<double> used(static_cast<std::size_t>(ranks));
+std::optional<std::vector<int>> by_room(const Placement& on, const std::vector<ShardLoad>& loads) {
+  std::vector<double> used(static_cast<std::size_t>(on.ranks));
   std::vector<int> rank_of(loads.size());
-  for (const std::size_t shard : order) {
+  for (const std::size_t shard : by_falling(loads, &ShardLoad::bytes)) {
     const auto least = std::ranges::min_element(used);
-    if (*least + loads[shard].bytes > memory_bytes) {
+    if (*least + loads[shard].bytes > on.memory_bytes) {
       return std::nullopt;
     }
     *least += loads[shard].bytes;
@@ -79,15 +71,14 @@ std::optional<std::vector<int>> by_room(const std::vector<ShardLoad>& loads, int
 }
 
 /// Where to start from: assignments of the shards to ranks that fit.
-std::vector<std::vector<int>> starts_of(const std::vector<ShardLoad>& loads, int ranks,
-                                        double memory_bytes, const ShardCosts& costs,
+std::vector<std::vector<int>> starts_of(const Placement& on, const std::vector<ShardLoad>& loads,
                                         const std::vector<Plan>& plans,
                                         const std::vector<Shard>& shards) {
   std::vector<std::vector<int>> starts;
-  if (auto greedy = greedy_by_time(loads, ranks, memory_bytes, costs)) {
+  if (auto greedy = greedy_by_time(on, loads)) {
     starts.push_back(std::move(*greedy));
   }
-  if (auto roomy = by_room(loads, ranks, memory_bytes)) {
+  if (auto roomy = by_room(on, loads)) {
     starts.push_back(std::move(*roomy));
   }
   for (const Plan& plan : plans) {
@@ -99,18 +90,17 @@ std::vector<std::vector<int>> starts_of(const std::vector<ShardLoad>& loads, int
 }
 
 /// Moves shards from each start as long as that shortens the step. Nothing where none fits.
-std::optional<Plan> best_plan(const ShardTask& task, const std::vector<Shard>& shards, int ranks,
-                              double memory_bytes, const ShardCosts& costs,
+std::optional<Plan> best_plan(const Placement& on, const std::vector<Shard>& shards,
                               const std::vector<Plan>& plans, const SearchOptions& options) {
-  const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, costs.embedding);
-  const auto all = starts_of(loads, ranks, memory_bytes, costs, plans, shards);
+  const std::vector<ShardLoad> loads = loads_of(on, shards);
+  const auto all = starts_of(on, loads, plans, shards);
   if (all.empty()) {
     return std::nullopt;
   }
   Plan plan{.name = "search", .shards = shards};
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    Balanced balanced = balance(loads, all[i], ranks, memory_bytes, costs);
+    Balanced balanced = balance(on, loads, all[i]);
     if (balanced.ns < least) {
       least = balanced.ns;
       plan.rank_of = std::move(balanced.rank_of);
@@ -119,7 +109,7 @@ std::optional<Plan> best_plan(const ShardTask& task, const std::vector<Shard>& s
       options.progress(i + 1, all.size());
     }
   }
-  evaluate(plan, task, ranks, memory_bytes, costs);
+  evaluate(plan, on);
   return plan;
 }
 
@@ -136,28 +126,26 @@ std::optional<std::vector<Shard>> with_halves(const ShardTask& task, std::vector
 }
 
 /// The shards with the one of most work cut in two by its columns; nothing where it is too narrow.
-std::optional<std::vector<Shard>> halve_largest(const ShardTask& task, const Plan& plan, int ranks,
-                                                const ShardCosts& costs) {
-  const std::vector<ShardLoad> loads = loads_of(task, plan.shards, ranks, costs.embedding);
-  const auto largest = std::ranges::max_element(
-      loads, {}, [](const ShardLoad& load) { return load.forward + load.backward; });
-  return with_halves(task, plan.shards, static_cast<std::size_t>(largest - loads.begin()), false);
+std::optional<std::vector<Shard>> halve_largest(const Placement& on, const Plan& plan) {
+  const std::vector<ShardLoad> loads = loads_of(on, plan.shards);
+  const auto largest = std::ranges::max_element(loads, {}, work_of);
+  return with_halves(on.task, plan.shards, static_cast<std::size_t>(largest - loads.begin()),
+                     false);
 }
 
 /// Parts that find room together: of those that do not, the one of most bytes is halved, as often
 /// as it takes. Nothing where they cannot be cut any further.
-std::optional<std::vector<Shard>> cut_for_room(const ShardTask& task, std::vector<Shard> shards,
-                                               int ranks, double memory_bytes,
-                                               const EmbeddingCosts& costs) {
+std::optional<std::vector<Shard>> cut_for_room(const Placement& on, std::vector<Shard> shards) {
   constexpr std::size_t kMostCuts = 32;  // a rank: by then the parts are as small as what is left
-  const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(ranks);
+  const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(on.ranks);
   while (shards.size() < most) {
-    const std::vector<ShardLoad> loads = loads_of(task, shards, ranks, costs);
-    if (by_room(loads, ranks, memory_bytes)) {
+    const std::vector<ShardLoad> loads = loads_of(on, shards);
+    if (by_room(on, loads)) {
       return shards;
     }
     const auto largest = std::ranges::max_element(loads, {}, &ShardLoad::bytes);
-    auto cut = with_halves(task, shards, static_cast<std::size_t>(largest - loads.begin()), true);
+    auto cut =
+        with_halves(on.task, shards, static_cast<std::size_t>(largest - loads.begin()), true);
     if (!cut) {
       return std::nullopt;
     }
@@ -168,14 +156,12 @@ std::optional<std::vector<Shard>> cut_for_room(const ShardTask& task, std::vecto
 
 /// Cuts as long as a cut shortens the step by a hundredth. Several parts may delay the others
 /// alike: it ends after as many cuts without a gain as there are ranks.
-Plan with_cuts(Plan plan, const ShardTask& task, int ranks, double memory_bytes,
-               const ShardCosts& costs, const SearchOptions& options) {
+Plan with_cuts(const Placement& on, Plan plan, const SearchOptions& options) {
   constexpr double kWorth = 0.99;
   Plan best = plan;
-  for (int idle = 0; idle < ranks; ++idle) {
-    const auto shards = halve_largest(task, plan, ranks, costs);
-    std::optional<Plan> cut =
-        shards ? best_plan(task, *shards, ranks, memory_bytes, costs, {}, options) : std::nullopt;
+  for (int idle = 0; idle < on.ranks; ++idle) {
+    const auto shards = halve_largest(on, plan);
+    std::optional<Plan> cut = shards ? best_plan(on, *shards, {}, options) : std::nullopt;
     if (!cut) {
       break;
     }
@@ -190,13 +176,13 @@ Plan with_cuts(Plan plan, const ShardTask& task, int ranks, double memory_bytes,
 
 }  // namespace
 
-Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const ShardCosts& costs,
-                 const std::vector<Plan>& starts, const SearchOptions& options) {
-  const std::vector<Shard> shards = shards_that_fit(task, ranks, memory_bytes);
-  std::optional<Plan> plan = best_plan(task, shards, ranks, memory_bytes, costs, starts, options);
+Plan search_plan(const Placement& on, const std::vector<Plan>& starts,
+                 const SearchOptions& options) {
+  const std::vector<Shard> shards = shards_that_fit(on.task, on.ranks, on.memory_bytes);
+  std::optional<Plan> plan = best_plan(on, shards, starts, options);
   if (!plan) {
-    if (const auto cut = cut_for_room(task, shards, ranks, memory_bytes, costs.embedding)) {
-      plan = best_plan(task, *cut, ranks, memory_bytes, costs, starts, options);
+    if (const auto cut = cut_for_room(on, shards)) {
+      plan = best_plan(on, *cut, starts, options);
     }
   }
   if (!plan) {
@@ -204,11 +190,11 @@ Plan search_plan(const ShardTask& task, int ranks, double memory_bytes, const Sh
         "the tables do not fit",
         {.field = "--memory",
          .expected = "room for the tables and their parts, whole, on the ranks",
-         .got = fmt::format("{:.3g} GiB on each of {} ranks", memory_bytes / (1U << 30U), ranks),
+         .got =
+             fmt::format("{:.3g} GiB on each of {} ranks", on.memory_bytes / (1U << 30U), on.ranks),
          .hint = "a little more memory: in sum it is enough"});
   }
-  return options.cuts_any ? with_cuts(std::move(*plan), task, ranks, memory_bytes, costs, options)
-                          : std::move(*plan);
+  return options.cuts_any ? with_cuts(on, std::move(*plan), options) : std::move(*plan);
 }
 
 }  // namespace understudy::predictor

@@ -48,10 +48,7 @@ ShardTask parse_tables(std::string_view text, const std::string& file) {
   }
   ShardTask task;
   if (const auto batch = root.find("batch")) {
-    task.batch = batch->as_int();
-    if (task.batch < 1) {
-      batch->fail("1 or more");
-    }
+    et_schema::read_json(*batch, task.batch, et_schema::AtLeast{1});
   }
   if (const auto indices = root.find("indices")) {
     task.has_local_indices = indices->as_text() == kLocal;

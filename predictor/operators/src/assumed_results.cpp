@@ -1,9 +1,9 @@
-
 #include <algorithm>
 #include <utility>
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
+#include "kernel_load.h"
 #include "predictor/operators/features.h"
 #include "predictor/operators/work.h"
 
@@ -12,10 +12,6 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 using Lists = std::vector<Sizes>;
-
-bool has_part(const OperatorCall& call, std::string_view part) {
-  return call.name.find(part) != std::string::npos;
-}
 
 bool is_indices(const TensorLayout& tensor) {
   return et_schema::is_integral(tensor.dtype);

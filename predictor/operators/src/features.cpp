@@ -167,7 +167,7 @@ constexpr const char* kSparseResult = " (sparse)";
 /// four results of 36 in place of 144, Fourier's as few of larger filters.
 double fewest_products(const OperatorCall& call, const Work& work) {
   constexpr double kWinograd = 0.25;
-  const std::size_t weight_at = call.name.find("backward") != std::string::npos ? 2 : 1;
+  const std::size_t weight_at = has_part(call, "backward") ? 2 : 1;
   if (work.family != Family::kConvolution || call.inputs.size() <= weight_at) {
     return 1;
   }

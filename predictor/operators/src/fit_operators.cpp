@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "models.h"
@@ -16,6 +15,7 @@ namespace {
 constexpr std::size_t kFewestOfSharedCard = 300;  // rows that a card adds something with
 constexpr std::size_t kMostOfSharedCard = 1500;
 constexpr std::size_t kFewestForOwnModel = kFewestOfSharedCard;  // below, other cards help
+constexpr std::size_t kFewestOfOperator = 60;                    // for a model beside its family's
 
 /// The calls of one device as samples, by operator.
 struct DeviceSamples {
@@ -183,7 +183,7 @@ class Fitter {
     fitted.card = device.card;
     for (const auto& [name, samples] : device.by_operator) {
       const bool is_shared = models.shared().contains(shared_key(key.timed, name));
-      if (samples.size() >= options_.own_model_rows || is_shared) {
+      if (samples.size() >= kFewestOfOperator || is_shared) {
         fitted.by_operator.emplace(name, fit_group(key, name, samples, models));
       } else {
         ++done_;
@@ -239,11 +239,7 @@ SharedFit fit_shared_cards(const std::vector<CardSamples>& cards, const TreeOpti
   const Samples all = pooled(cards, std::nullopt, storage);
   fit.model = fit_shared(all, cards.size(), trees);
   fit.range = Range::of(all);
-  std::set<std::string> operators;
-  for (const Sample* sample : all) {
-    operators.insert(sample->point.op);
-  }
-  fit.operators = {operators.begin(), operators.end()};
+  fit.operators = operators_of(all);
   return fit;
 }
 

@@ -24,30 +24,6 @@ std::array<float, kSizes + 1> place_of(const Point& point) {
   return place;
 }
 
-Samples without(const Samples& samples, const Samples& left_out) {
-  const std::set<const Sample*> gone(left_out.begin(), left_out.end());
-  Samples kept;
-  std::ranges::copy_if(samples, std::back_inserter(kept),
-                       [&](const Sample* sample) { return !gone.contains(sample); });
-  return kept;
-}
-
-/// Equal shapes are in one fold; folds are of equal size.
-std::vector<Samples> folds_of(const Samples& samples, std::size_t count) {
-  std::set<std::uint64_t> shapes;
-  for (const Sample* sample : samples) {
-    shapes.insert(sample->point.shape);
-  }
-  const std::size_t folds = std::min(count, shapes.size());
-  std::vector<Samples> all(folds);
-  for (const Sample* sample : samples) {
-    const auto rank =
-        static_cast<std::size_t>(std::distance(shapes.begin(), shapes.find(sample->point.shape)));
-    all[rank % folds].push_back(sample);
-  }
-  return all;
-}
-
 struct Trial {
   Candidate candidate;
   std::vector<double> residuals;
@@ -108,12 +84,6 @@ std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes
   return candidates;
 }
 
-Samples by_bound(Samples samples) {
-  std::ranges::stable_sort(samples, {},
-                           [](const Sample* sample) { return bound_ns(sample->point); });
-  return samples;
-}
-
 CallModel fit_larger_half(Candidate candidate, const Samples& by_size, const FitOptions& options) {
   const auto half = static_cast<std::ptrdiff_t>(by_size.size() / 2);
   TreeOptions trees = options.trees;  // half of the rows, and only for what lies outside
@@ -134,14 +104,6 @@ double blocked_width(Candidate candidate, const Samples& by_size, const FitOptio
     return (whole.ln_ns(point) + half.ln_ns(point)) / 2;
   });
   return kBlockedFactor * conformal_width(std::move(misses));
-}
-
-std::vector<std::string> operators_of(const Samples& samples) {
-  std::set<std::string> names;
-  for (const Sample* sample : samples) {
-    names.insert(sample->point.op);
-  }
-  return {names.begin(), names.end()};
 }
 
 /// One shape tells nothing of how far a model misses another: within a factor of e.
@@ -178,20 +140,54 @@ void set_widths(const Samples& samples, const Trial* best, const FitOptions& opt
     fitted.width_beyond = std::max(2 * fitted.width, kLeastWidthBeyond);
     return;
   }
-  const Samples by_size = by_bound(samples);
+  Samples by_size = samples;
+  std::ranges::stable_sort(by_size, {},
+                           [](const Sample* sample) { return bound_ns(sample->point); });
   fitted.beyond = fit_larger_half(chosen, by_size, options);
   fitted.width_beyond = std::max(fitted.width, blocked_width(chosen, by_size, options));
 }
 
 }  // namespace
 
-double conformal_width(std::vector<double> residuals, double share) {
+Samples without(const Samples& samples, const Samples& left_out) {
+  const std::set<const Sample*> gone(left_out.begin(), left_out.end());
+  Samples kept;
+  std::ranges::copy_if(samples, std::back_inserter(kept),
+                       [&](const Sample* sample) { return !gone.contains(sample); });
+  return kept;
+}
+
+std::vector<Samples> folds_of(const Samples& samples, std::size_t count) {
+  std::set<std::uint64_t> shapes;
+  for (const Sample* sample : samples) {
+    shapes.insert(sample->point.shape);
+  }
+  const std::size_t folds = std::min(count, shapes.size());
+  std::vector<Samples> all(folds);
+  for (const Sample* sample : samples) {
+    const auto rank =
+        static_cast<std::size_t>(std::distance(shapes.begin(), shapes.find(sample->point.shape)));
+    all[rank % folds].push_back(sample);
+  }
+  return all;
+}
+
+std::vector<std::string> operators_of(const Samples& samples) {
+  std::set<std::string> names;
+  for (const Sample* sample : samples) {
+    names.insert(sample->point.op);
+  }
+  return {names.begin(), names.end()};
+}
+
+double conformal_width(std::vector<double> residuals) {
   UNDERSTUDY_ASSERT(!residuals.empty());
+  constexpr double kShare = 0.9;
   constexpr double kOfTooFew = 1.5;
   for (double& residual : residuals) {
     residual = std::abs(residual);
   }
-  return conformal_quantile(std::move(residuals), share, kOfTooFew);
+  return conformal_quantile(std::move(residuals), kShare, kOfTooFew);
 }
 
 Range Range::of(const Samples& samples) {

@@ -19,14 +19,12 @@ void check(int status) {
   }
 }
 
-struct FreeMatrix {
-  void operator()(void* handle) const { XGDMatrixFree(handle); }
+template <auto kFree>
+struct Free {
+  void operator()(void* handle) const { kFree(handle); }
 };
-struct FreeBooster {
-  void operator()(void* handle) const { XGBoosterFree(handle); }
-};
-using Matrix = std::unique_ptr<void, FreeMatrix>;
-using Booster = std::unique_ptr<void, FreeBooster>;
+using Matrix = std::unique_ptr<void, Free<XGDMatrixFree>>;
+using Booster = std::unique_ptr<void, Free<XGBoosterFree>>;
 
 /// Columns that differ somewhere: others only dilute what is drawn for a tree.
 std::vector<std::size_t> varying_columns(std::span<const float> rows, std::size_t width) {

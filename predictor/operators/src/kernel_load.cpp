@@ -52,8 +52,7 @@ double tiled_flops(const Product& p, double processors, bool splits) {
 
 /// float32, 3x3, stride 1, one group: what cuDNN has Winograd's kernels for.
 bool has_winograd(const OperatorCall& call) {
-  if (call.inputs.size() < 2 || call.outputs.empty() ||
-      call.name.find("backward") != std::string::npos) {
+  if (call.inputs.size() < 2 || call.outputs.empty() || has_part(call, "backward")) {
     return false;
   }
   const TensorLayout& input = call.inputs[0];

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "predictor/calls/card.h"
 #include "predictor/operators/features.h"
 #include "predictor/operators/work.h"
@@ -16,6 +18,11 @@ struct Tile {
 /// 1 where the tensor has no such dimension.
 [[nodiscard]] inline double size_at(const TensorLayout& tensor, std::size_t index) {
   return index < tensor.sizes.size() ? static_cast<double>(tensor.sizes[index]) : 1;
+}
+
+/// Whether the operator's name has that part.
+[[nodiscard]] inline bool has_part(const OperatorCall& call, std::string_view part) {
+  return call.name.find(part) != std::string::npos;
 }
 
 /// What a card's kernels do for a call (docs/prediction.md, "Kernels"). `plain` is the time of its

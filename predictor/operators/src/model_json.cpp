@@ -12,8 +12,11 @@ namespace understudy::predictor {
 using et_schema::json_of;
 using et_schema::JsonField;
 using et_schema::kFinite;
+using et_schema::kNotNegative;
 using et_schema::read_json;
+using et_schema::SameAs;
 using nlohmann::ordered_json;
+using SharedModelPtr = std::shared_ptr<const SharedModel>;
 
 static constexpr et_schema::Names kCandidateNames{candidate_from_string,
                                                   "a kind of model that this version knows"};
@@ -79,22 +82,27 @@ static ordered_json json_value(const Neighbour& neighbour) {
 }
 
 static void read_value(const JsonField& field, Neighbour& neighbour) {
-  const auto values = read_json<std::vector<float>>(field, kFloat);
-  if (values.size() != kSizes + 2) {
-    field.fail(fmt::format("{} numbers", kSizes + 2));
-  }
+  const auto values = read_json<std::array<float, kSizes + 2>>(field, kFloat);
   std::copy_n(values.begin(), neighbour.at.size(), neighbour.at.begin());
   neighbour.residual = values.back();
 }
 
-void members(auto& json, et_schema::SameAs<SharedModel> auto& shared) {
+void members(auto& json, SameAs<SharedModel> auto& shared) {
   json("wide", shared.wide);
   json("narrow", shared.narrow);
   json("operators", shared.codes, kFloat);
   json("trees", shared.trees);
 }
 
-void members(auto& json, et_schema::SameAs<CallModel> auto& model) {
+static ordered_json json_value(const SharedModelPtr& shared) {
+  return json_of(*shared);
+}
+
+static void read_value(const JsonField& field, SharedModelPtr& shared) {
+  shared = std::make_shared<SharedModel>(read_json<SharedModel>(field));
+}
+
+void members(auto& json, SameAs<CallModel> auto& model) {
   json("model", model.kind, kCandidateNames);
   if (model.kind == Candidate::kMean) {
     json("of", model.of);
@@ -127,28 +135,16 @@ static void check_record(const JsonField& field, CallModel& model) {
   }
 }
 
-/// `shared`: what transferred models build on.
-static CallModel read_model(const JsonField& field,
-                            const std::shared_ptr<const SharedModel>& shared) {
-  auto model = read_json<CallModel>(field);
-  const auto build_on = [&shared](const JsonField& of, CallModel& one) {
-    if (is_transferred(one.kind) && !shared) {
-      of.at("model").fail("a model shared by several cards that it builds on", "none");
-    }
-    one.shared = is_transferred(one.kind) ? shared : nullptr;
-  };
-  build_on(field, model);
-  for (std::size_t i = 0; i < model.of.size(); ++i) {
-    build_on(field.at("of").items()[i], model.of[i]);
+/// Sets what transferred models build on.
+static void set_shared(const JsonField& field, const SharedModelPtr& shared, CallModel& model) {
+  if (is_transferred(model.kind) && !shared) {
+    field.at("model").fail("a model shared by several cards that it builds on", "none");
   }
-  return model;
+  model.shared = is_transferred(model.kind) ? shared : nullptr;
+  for (std::size_t i = 0; i < model.of.size(); ++i) {
+    set_shared(field.at("of").items()[i], shared, model.of[i]);
+  }
 }
-
-using et_schema::JsonReader;
-using et_schema::JsonWriter;
-using et_schema::kNotNegative;
-using et_schema::SameAs;
-using SharedModelPtr = std::shared_ptr<const SharedModel>;
 
 void members(auto& json, SameAs<Range> auto& range) {
   json("low", range.low);
@@ -160,8 +156,8 @@ void members(auto& json, SameAs<CandidateErrors> auto& candidate) {
   json("errors", candidate.errors);
 }
 
-/// All but its models, which are read with what they build on.
-static void plain_members(auto& json, SameAs<FittedModel> auto& fitted) {
+/// Models that are read do not know yet what they build on.
+void members(auto& json, SameAs<FittedModel> auto& fitted) {
   constexpr et_schema::NumberRange kShare = {"a share above 0, of at most 1",
                                              [](double share) { return share > 0 && share <= 1; }};
   json("rows", fitted.rows);
@@ -171,65 +167,41 @@ static void plain_members(auto& json, SameAs<FittedModel> auto& fitted) {
   json("width_beyond", fitted.width_beyond, kNotNegative);
   json.unless(1.0, "least_share", fitted.least_share, kShare);
   json("range", fitted.range);
+  json("fit", fitted.model);
+  json.unless(std::nullopt, "fit_beyond", fitted.beyond);
 }
 
-static void plain_members(auto& json, SameAs<SharedFit> auto& fit) {
+static void check_record(const JsonField& field, FittedModel& fitted) {
+  if (fitted.candidates.empty()) {
+    field.at("candidates").fail("the chosen model's errors first");
+  }
+}
+
+void members(auto& json, SameAs<SharedFit> auto& fit) {
   json("cards", fit.cards);
   json("operators", fit.operators);
   json("errors", fit.errors);
   json("width", fit.width, kNotNegative);
   json("narrow_width", fit.narrow_width, kNotNegative);
   json("range", fit.range);
-}
-
-static ordered_json json_value(const FittedModel& fitted) {
-  JsonWriter json;
-  plain_members(json, fitted);
-  json("fit", fitted.model);
-  if (fitted.beyond) {
-    json("fit_beyond", *fitted.beyond);
-  }
-  return json.take();
-}
-
-static FittedModel read_fitted_model(const JsonField& field, const SharedModelPtr& shared) {
-  FittedModel fitted;
-  JsonReader json(field);
-  plain_members(json, fitted);
-  if (fitted.candidates.empty()) {
-    field.at("candidates").fail("the chosen model's errors first");
-  }
-  fitted.model = read_model(field.at("fit"), shared);
-  if (const auto beyond = field.find("fit_beyond")) {
-    fitted.beyond = read_model(*beyond, shared);
-  }
-  return fitted;
-}
-
-static ordered_json json_value(const SharedFit& fit) {
-  JsonWriter json;
-  plain_members(json, fit);
-  json("model", *fit.model);
-  return json.take();
-}
-
-static void read_value(const JsonField& field, SharedFit& fit) {
-  JsonReader json(field);
-  plain_members(json, fit);
-  fit.model = std::make_shared<SharedModel>(et_schema::read_json<SharedModel>(field.at("model")));
+  json("model", fit.model);
 }
 
 static void add_device(const JsonField& field, OperatorModels& models) {
-  const auto key = et_schema::read_json<DeviceKey>(field);
+  const auto key = read_json<DeviceKey>(field);
   DeviceModels device;
-  device.card = read_card(field.at("card"));
+  read_json(field.at("card"), device.card);
   for (const auto& [group, into] :
        {std::pair("operators", &device.by_operator), std::pair("families", &device.by_family)}) {
     for (const auto& [name, value] : field.at(group).members()) {
       const auto shared = models.shared().find(shared_key(key.timed, name));
-      into->emplace(name,
-                    read_fitted_model(
-                        value, shared == models.shared().end() ? nullptr : shared->second.model));
+      const SharedModelPtr base = shared == models.shared().end() ? nullptr : shared->second.model;
+      auto fitted = read_json<FittedModel>(value);
+      set_shared(value.at("fit"), base, fitted.model);
+      if (fitted.beyond) {
+        set_shared(value.at("fit_beyond"), base, *fitted.beyond);
+      }
+      into->emplace(name, std::move(fitted));
     }
   }
   models.add(key, std::move(device));
@@ -250,11 +222,11 @@ ordered_json json_value(const OperatorModels& models) {
 }
 
 void read_value(const JsonField& field, OperatorModels& models) {
-  for (const JsonField& card : field.at("cards").items()) {
-    models.add_card(read_card(card));
+  for (Card& card : read_json<std::vector<Card>>(field.at("cards"))) {
+    models.add_card(std::move(card));
   }
   for (const auto& [name, fit] : field.at("shared").members()) {
-    models.add(name, et_schema::read_json<SharedFit>(fit));
+    models.add(name, read_json<SharedFit>(fit));
   }
   for (const JsonField& item : field.at("devices").items()) {
     add_device(item, models);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "et_schema/support/assert.h"
@@ -134,25 +132,16 @@ CallModel with_trust(const Samples& samples, const std::shared_ptr<const SharedM
 /// to the others. Of fewer than two shapes a quarter nothing tells, and they count once.
 double best_trust(const Samples& samples, const std::shared_ptr<const SharedModel>& shared) {
   constexpr std::size_t kQuarters = 4;
-  std::set<std::uint64_t> shapes;
-  for (const Sample* sample : samples) {
-    shapes.insert(sample->point.shape);
-  }
-  if (shapes.size() < 2 * kQuarters) {
+  if (folds_of(samples, 2 * kQuarters).size() < 2 * kQuarters) {
     return 1;
   }
+  const std::vector<Samples> quarters = folds_of(samples, kQuarters);
   double best = 1;
   double least = 0;
   for (const double trust : {1.0, 1.4, 0.5}) {
     double error = 0;
-    for (std::size_t quarter = 0; quarter < kQuarters; ++quarter) {
-      Samples kept;
-      Samples left_out;
-      for (const Sample* sample : samples) {
-        const auto rank = std::distance(shapes.begin(), shapes.find(sample->point.shape));
-        (static_cast<std::size_t>(rank) % kQuarters == quarter ? left_out : kept).push_back(sample);
-      }
-      error += mean_error(left_out, with_trust(kept, shared, trust));
+    for (const Samples& quarter : quarters) {
+      error += mean_error(quarter, with_trust(without(samples, quarter), shared, trust));
     }
     if (trust == 1 || error < least) {
       best = trust;

@@ -20,6 +20,12 @@ namespace understudy::predictor {
 /// ln t - ln base.
 [[nodiscard]] std::vector<double> residuals_of(const Samples& samples, const CallModel& model);
 
+/// Samples of equal shapes are in one fold; folds are of equal size.
+[[nodiscard]] std::vector<Samples> folds_of(const Samples& samples, std::size_t count);
+[[nodiscard]] Samples without(const Samples& samples, const Samples& left_out);
+/// In order of names.
+[[nodiscard]] std::vector<std::string> operators_of(const Samples& samples);
+
 /// Codes made of the base's residuals; few rows of an operator count less.
 [[nodiscard]] OperatorCodes codes_of(const Samples& samples, const std::vector<double>& residuals);
 

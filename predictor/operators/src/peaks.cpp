@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "kernel_load.h"
@@ -60,10 +62,9 @@ Card with_measured_peaks(Card card, const std::vector<const MeasuredCall*>& call
         is_known ? fast_rate(cold.empty() ? any : cold, 0) : card.flops * kBytesPerFlop;
     found.emplace_back(is_known ? "bandwidth" : "bandwidth guessed");
   }
-  for (const std::string& what : found) {
-    const bool is_first = &what == &found.front();
-    card.source += (is_first ? (card.source.empty() ? "" : "; ") : ", ") + what;
-    card.source += &what == &found.back() ? " from measured calls" : "";
+  if (!found.empty()) {
+    card.source += fmt::format("{}{} from measured calls", card.source.empty() ? "" : "; ",
+                               fmt::join(found, ", "));
   }
   return card;
 }

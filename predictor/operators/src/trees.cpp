@@ -6,53 +6,35 @@
 namespace understudy::predictor {
 namespace {
 
-/// Checks one tree from `at` on, fills in where right children are, and returns its end.
-class TreeReader {
- public:
-  TreeReader(std::vector<Trees::Node>& nodes, std::size_t feature_count)
-      : nodes_(nodes), feature_count_(feature_count) {}
-
-  std::size_t end_of(std::size_t root) {
-    // The nodes whose left subtree is being read.
-    std::vector<std::size_t> open;
-    std::size_t at = root;
-    while (true) {
-      if (at >= nodes_.size()) {
-        throw std::invalid_argument("a tree ends before its last leaf");
+/// Checks one tree from `root` on, fills in where right children are, and returns its end.
+std::size_t read_tree(std::vector<Trees::Node>& nodes, std::size_t root,
+                      std::size_t feature_count) {
+  // The nodes whose left subtree is being read.
+  std::vector<std::size_t> open;
+  for (std::size_t at = root; at < nodes.size(); ++at) {
+    const int feature = nodes[at].feature;
+    if (feature != Trees::kLeaf) {
+      if (feature < 0 || static_cast<std::size_t>(feature) >= feature_count) {
+        throw std::invalid_argument("a tree splits by a feature that there is not");
       }
-      if (nodes_[at].feature != Trees::kLeaf) {
-        check_feature(nodes_[at].feature);
-        open.push_back(at++);
-        continue;
-      }
-      ++at;
-      // A leaf ends all right subtrees that it is the last node of.
-      while (!open.empty() && nodes_[open.back()].right != 0) {
-        open.pop_back();
-      }
-      if (open.empty()) {
-        return at;
-      }
-      nodes_[open.back()].right = offset(at - open.back());
+      open.push_back(at);
+      continue;
     }
-  }
-
- private:
-  void check_feature(int feature) const {
-    if (feature < 0 || static_cast<std::size_t>(feature) >= feature_count_) {
-      throw std::invalid_argument("a tree splits by a feature that there is not");
+    // A leaf ends all right subtrees that it is the last node of.
+    while (!open.empty() && nodes[open.back()].right != 0) {
+      open.pop_back();
     }
-  }
-  static std::uint16_t offset(std::size_t distance) {
+    if (open.empty()) {
+      return at + 1;
+    }
+    const std::size_t distance = at + 1 - open.back();
     if (distance > UINT16_MAX) {
       throw std::invalid_argument("a tree of more than 65,535 nodes");
     }
-    return static_cast<std::uint16_t>(distance);
+    nodes[open.back()].right = static_cast<std::uint16_t>(distance);
   }
-
-  std::vector<Trees::Node>& nodes_;
-  std::size_t feature_count_;
-};
+  throw std::invalid_argument("a tree ends before its last leaf");
+}
 
 }  // namespace
 
@@ -64,10 +46,9 @@ Trees::Trees(std::span<const std::int16_t> features, std::span<const float> valu
   for (std::size_t i = 0; i < features.size(); ++i) {
     nodes_.push_back({values[i], features[i], 0});
   }
-  TreeReader reader(nodes_, feature_count);
   for (std::size_t at = 0; at < nodes_.size();) {
     roots_.push_back(static_cast<std::uint32_t>(at));
-    at = reader.end_of(at);
+    at = read_tree(nodes_, at, feature_count);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/operator_facts.h"
 #include "et_schema/support/enum_names.h"
+#include "kernel_load.h"
 
 namespace understudy::predictor {
 namespace {
@@ -19,6 +20,23 @@ double count(const TensorLayout& tensor) {
   return static_cast<double>(element_count(tensor));
 }
 
+template <typename Of>
+double sum_of(const std::vector<TensorLayout>& tensors, Of&& of) {
+  double sum = 0;
+  for (const TensorLayout& tensor : tensors) {
+    sum += of(tensor);
+  }
+  return sum;
+}
+
+double most_elements(const std::vector<TensorLayout>& tensors) {
+  double most = 0;
+  for (const TensorLayout& tensor : tensors) {
+    most = std::max(most, count(tensor));
+  }
+  return most;
+}
+
 double dimension(const TensorLayout& tensor, std::size_t from_end) {
   const std::size_t rank = tensor.sizes.size();
   return from_end <= rank ? static_cast<double>(tensor.sizes[rank - from_end]) : 1;
@@ -26,10 +44,6 @@ double dimension(const TensorLayout& tensor, std::size_t from_end) {
 
 double first_dimension(const TensorLayout& tensor) {
   return tensor.sizes.empty() ? 1 : static_cast<double>(tensor.sizes[0]);
-}
-
-bool has(const OperatorCall& call, std::string_view part) {
-  return call.name.find(part) != std::string::npos;
 }
 
 /// Floating-point inputs of two dimensions or more, in order: the factors of a product.
@@ -45,7 +59,7 @@ std::vector<const TensorLayout*> matrices(const OperatorCall& call) {
 
 /// addmm and its kin begin with what is added to the product.
 bool begins_with_addend(const OperatorCall& call) {
-  return has(call, "addmm") || has(call, "baddbmm") || has(call, "addbmm");
+  return has_part(call, "addmm") || has_part(call, "baddbmm") || has_part(call, "addbmm");
 }
 
 void set_product(const OperatorCall& call, Work& work) {
@@ -56,27 +70,25 @@ void set_product(const OperatorCall& call, Work& work) {
   const TensorLayout* const out = call.outputs.empty() ? nullptr : &call.outputs[0];
   if (factors.size() < 2) {
     // A vector or less on one side: each element is met once.
-    for (const TensorLayout& input : call.inputs) {
-      work.flops = std::max(work.flops, 2 * count(input));
-    }
+    work.flops = 2 * most_elements(call.inputs);
     return;
   }
   const double left = count(*factors[0]);
   const double right = count(*factors[1]);
   Product& product = work.product;
   product.k = std::max(dimension(*factors[0], 1), 1.0);
-  const bool is_linear = has(call, "::linear");
+  const bool is_linear = has_part(call, "::linear");
   product.n = is_linear ? first_dimension(*factors[1]) : dimension(*factors[1], 1);
   const bool is_batched = !is_linear && factors[1]->sizes.size() > 2;
   product.m = is_batched ? dimension(*factors[0], 2) : left / product.k;
   product.batch = is_batched ? left / std::max(product.m * product.k, 1.0) : 1;
   double flops = 2 * product.batch * product.m * product.n * product.k;
-  if (has(call, "einsum") && out != nullptr) {
+  if (has_part(call, "einsum") && out != nullptr) {
     // Which dimensions contract is not told; of one product, |a||b||out| = batch (batch m n k)^2.
     flops = 2 * std::sqrt(left * right * count(*out) / product.batch);
   }
   work.is_product = true;
-  work.flops = has(call, "backward") ? 2 * flops : flops;
+  work.flops = has_part(call, "backward") ? 2 * flops : flops;
 }
 
 /// Up to two second gradients stand before the gradient, the weight and the input. Each of them is
@@ -97,11 +109,11 @@ void set_double_backward(const std::vector<const TensorLayout*>& tensors, Work& 
 
 void set_convolution(const OperatorCall& call, Work& work) {
   const std::vector<const TensorLayout*> tensors = matrices(call);
-  if (has(call, "convolution_double_backward")) {
+  if (has_part(call, "convolution_double_backward")) {
     set_double_backward(tensors, work);
     return;
   }
-  const bool is_backward = has(call, "backward");
+  const bool is_backward = has_part(call, "backward");
   const std::size_t weight_at = is_backward ? 2 : 1;
   if (tensors.size() <= weight_at) {
     return;
@@ -113,17 +125,15 @@ void set_convolution(const OperatorCall& call, Work& work) {
   work.is_product = true;
   work.product = {1, channels, count(*result) / channels, count(weight) / channels};
   const double flops = 2 * count(*result) * work.product.k;
-  double gradients = 0;
-  for (const TensorLayout& output : call.outputs) {
-    gradients += output.sizes.size() >= 2 ? 1 : 0;
-  }
+  const double gradients = sum_of(
+      call.outputs, [](const TensorLayout& output) { return output.sizes.size() >= 2 ? 1 : 0; });
   work.flops = is_backward ? flops * std::max(gradients, 1.0) : flops;
 }
 
 /// The length of a sequence: the kernels below the scaled dot product take (batch, length, heads,
 /// width), or all sequences in one dimension, with the places where they start.
 double sequence_length(const OperatorCall& call, const TensorLayout& tensor) {
-  if (!has(call, "::_flash_attention") && !has(call, "::_efficient_attention")) {
+  if (!has_part(call, "::_flash_attention") && !has_part(call, "::_efficient_attention")) {
     return dimension(tensor, 2);
   }
   double sequences = 1;
@@ -139,7 +149,7 @@ void set_attention(const OperatorCall& call, Work& work) {
   if (tensors.size() < 2) {
     return;
   }
-  const bool is_backward = has(call, "backward");
+  const bool is_backward = has_part(call, "backward");
   // A backward pass has the gradient first, shaped as the query is.
   const TensorLayout& query = *tensors[0];
   const TensorLayout& key = *tensors[is_backward && tensors.size() > 2 ? 2 : 1];
@@ -163,14 +173,6 @@ double decomposition_flops(const OperatorCall& call) {
   return most;
 }
 
-double elements_of(const std::vector<TensorLayout>& tensors) {
-  double most = 0;
-  for (const TensorLayout& tensor : tensors) {
-    most = std::max(most, count(tensor));
-  }
-  return most;
-}
-
 /// Rows that a sparse gradient of a table holds.
 double held_rows(const TensorLayout& sparse) {
   TensorLayout whole = sparse;
@@ -181,12 +183,10 @@ double held_rows(const TensorLayout& sparse) {
 
 /// Numbers of rows: all integers among the arguments, and those of sparse ones.
 double index_count(const OperatorCall& call) {
-  double indices = 0;
-  for (const TensorLayout& input : call.inputs) {
-    indices += et_schema::is_integral(input.dtype) ? count(input) : 0;
-    indices += input.stored ? held_rows(input) : 0;
-  }
-  return indices;
+  return sum_of(call.inputs, [](const TensorLayout& input) {
+    return (et_schema::is_integral(input.dtype) ? count(input) : 0) +
+           (input.stored ? held_rows(input) : 0);
+  });
 }
 
 /// A table counts only as far as its rows can be met.
@@ -201,11 +201,9 @@ double met_bytes(const TensorLayout& table, double indices) {
 /// Rows that are read by number.
 double gathered_bytes(const OperatorCall& call) {
   const double indices = index_count(call);
-  double bytes = 0;
-  for (const TensorLayout& input : call.inputs) {
-    bytes += et_schema::is_integral(input.dtype) ? stored_bytes(input) : met_bytes(input, indices);
-  }
-  return bytes;
+  return sum_of(call.inputs, [indices](const TensorLayout& input) {
+    return et_schema::is_integral(input.dtype) ? stored_bytes(input) : met_bytes(input, indices);
+  });
 }
 
 /// "aten::index_add_": of its result only the rows that are met are written.
@@ -227,22 +225,15 @@ double sparse_rows_bytes(const OperatorCall& call) {
 void set_bytes(const OperatorCall& call, Work& work) {
   if (work.family == Family::kView || work.family == Family::kAllocation) {
     const bool fills = et_schema::operator_facts(call.name).fills;
-    for (const TensorLayout& output : call.outputs) {
-      work.write_bytes += fills ? stored_bytes(output) : 0;
-    }
+    work.write_bytes = fills ? sum_of(call.outputs, stored_bytes) : 0;
     return;
   }
-  if (work.family == Family::kEmbedding || work.family == Family::kIndex) {
-    work.read_bytes = gathered_bytes(call);
-  } else {
-    for (const TensorLayout& input : call.inputs) {
-      work.read_bytes += stored_bytes(input);
-    }
-  }
+  const bool gathers = work.family == Family::kEmbedding || work.family == Family::kIndex;
+  work.read_bytes = gathers ? gathered_bytes(call) : sum_of(call.inputs, stored_bytes);
   const bool in_place = writes_rows_in_place(call, work.family);
-  for (const TensorLayout& output : call.outputs) {
-    work.write_bytes += in_place ? met_bytes(output, index_count(call)) : stored_bytes(output);
-  }
+  work.write_bytes = sum_of(call.outputs, [&](const TensorLayout& output) {
+    return in_place ? met_bytes(output, index_count(call)) : stored_bytes(output);
+  });
   if (has_sparse_result(call) && !call.outputs.front().stored) {
     work.write_bytes += sparse_rows_bytes(call);
   }
@@ -313,7 +304,7 @@ Work work_of(const OperatorCall& call) {
   work.family = family_of(call.name);
   set_bytes(call, work);
   set_rows(call, work);
-  const double elements = std::max(elements_of(call.inputs), elements_of(call.outputs));
+  const double elements = std::max(most_elements(call.inputs), most_elements(call.outputs));
   switch (work.family) {
     case Family::kMatmul:
       set_product(call, work);
@@ -336,9 +327,9 @@ Work work_of(const OperatorCall& call) {
       break;
     case Family::kRecurrent:
       // Each step of the sequence meets all weights.
-      for (const TensorLayout& input : call.inputs) {
-        work.flops += 2 * count(input) * (input.sizes.size() == 2 ? work.rows : 0);
-      }
+      work.flops = sum_of(call.inputs, [&](const TensorLayout& input) {
+        return 2 * count(input) * (input.sizes.size() == 2 ? work.rows : 0);
+      });
       break;
     default:
       work.flops = flops_per_element(work.family) * elements;

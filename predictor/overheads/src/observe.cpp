@@ -1,11 +1,10 @@
-#include "predictor/overheads/observe.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "et_schema/kineto/nested_events.h"
+#include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {
 namespace {

@@ -122,12 +122,6 @@ Distribution distribution_of(std::vector<double> samples_ns) {
   return kept;
 }
 
-Distribution distribution_of(double mean_ns, double deviation_ns, std::size_t n) {
-  return {mean_ns, deviation_ns,
-          n,       std::max(0.0, mean_ns - kDeviations * deviation_ns),
-          mean_ns, mean_ns + kDeviations * deviation_ns};
-}
-
 void merge(OverheadSamples& into, const OverheadSamples& from) {
   append(into.t1_ns, from.t1_ns);
   for (const auto& [kind, samples] : from.t4_ns) {

@@ -1,13 +1,11 @@
 #include "predictor/platform/cost_parts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "et_schema/model/schema_text.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/support/json_record.h"
 #include "predictor/collectives/models.h"
 #include "predictor/overheads/overheads.h"
 
@@ -41,12 +39,8 @@ Estimate host_time(const HostOverheads& host, const Program& program,
 }
 
 double page_fault_from_json(const et_schema::JsonField& section) {
-  const et_schema::JsonField field = section.at("page_fault_ns");
-  const double ns = field.as_double();
-  if (!std::isfinite(ns) || ns < 0) {
-    field.fail("nanoseconds, 0 or more");
-  }
-  return ns;
+  constexpr et_schema::NumberRange kNs = {"nanoseconds, 0 or more", et_schema::kNotNegative.holds};
+  return et_schema::read_json<double>(section.at("page_fault_ns"), kNs);
 }
 
 }  // namespace
@@ -56,7 +50,7 @@ std::optional<double> page_fault_ns(const Platform& platform) {
   return ns ? std::optional(*ns) : std::nullopt;
 }
 
-CostParts cost_parts(const Platform& platform, const std::string& host) {
+CostParts cost_parts(const Platform& platform) {
   CostParts parts;
   if (auto collectives = section_of(platform, "collectives", collectives_from_json)) {
     parts.communication = [collectives](const CommCall& call) {
@@ -67,7 +61,7 @@ CostParts cost_parts(const Platform& platform, const std::string& host) {
   if (!hosts) {
     return parts;
   }
-  const auto found = std::ranges::find(*hosts, host, &HostOverheads::host);
+  const auto found = std::ranges::find(*hosts, "python", &HostOverheads::host);
   if (found == hosts->end()) {
     return parts;
   }

@@ -1,6 +1,6 @@
 #include "predictor/platform/fit_sections.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +15,6 @@
 #include "predictor/calls/measured_files.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/fitted.h"
-#include "predictor/overheads/observe.h"
 #include "predictor/overheads/overheads.h"
 #include "predictor/overheads/overlap.h"
 #include "predictor/platform/cost_parts.h"
@@ -29,33 +28,23 @@ bool holds(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-std::string ranks_text(const Series& series) {
-  std::string text;
-  for (const SizeCurve& curve : series.curves) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", curve.ranks);
-  }
-  return text;
-}
-
-std::size_t sizes_of(const Series& series) {
-  std::size_t sizes = 0;
-  for (const SizeCurve& curve : series.curves) {
-    sizes += curve.ln_bytes.size();
-  }
-  return sizes;
-}
-
 void fit(const std::vector<CollectiveRow>& rows, FittedSections& sections) {
   const CollectiveModels models = fit_collectives(rows);
   sections.json["collectives"] = to_json(models);
   for (const Series& series : models.series) {
+    std::vector<int> ranks;
+    std::size_t sizes = 0;
+    for (const SizeCurve& curve : series.curves) {
+      ranks.push_back(curve.ranks);
+      sizes += curve.ln_bytes.size();
+    }
     sections.models.push_back(
         {"collectives",
          fmt::format("{} {} on {}, {} node{}, {} ranks", et_schema::to_string(series.key.kind),
                      et_schema::to_string(series.key.dtype),
                      series.key.on_device ? "a device" : "hosts", series.key.nodes,
-                     series.key.nodes == 1 ? "" : "s", ranks_text(series)),
-         "alpha_beta+residual", sizes_of(series), series.left_out});
+                     series.key.nodes == 1 ? "" : "s", fmt::join(ranks, " ")),
+         "alpha_beta+residual", sizes, series.left_out});
   }
 }
 

@@ -33,6 +33,11 @@ constexpr const char* kHint = "make the file again with `calibrate`";
 constexpr std::array<std::string_view, 5> kSections = {"collectives", "embeddings", "host",
                                                        "overheads", "overlap"};
 
+[[noreturn]] void refuse(const std::string& file, const char* expected, const char* got) {
+  throw et_schema::bad_input("the platform cannot be read",
+                             {.file = file, .expected = expected, .got = got, .hint = kHint});
+}
+
 /// What rows have in common is written once for all of them.
 auto key_of_rows(const MeasuredCall& row) {
   return std::tie(row.call.name, row.device, row.threads, row.timed, row.source, row.call.overload);
@@ -149,7 +154,7 @@ std::optional<Card> read_host(const JsonField& operators) {
     if (device.at("device").as_text() != "cpu") {
       continue;
     }
-    Card host = read_card(device.at("card"));
+    auto host = read_json<Card>(device.at("card"));
     host.flops = 0;
     host.bandwidth_bytes_per_s = 0;
     host.flops_by_dtype.clear();
@@ -162,9 +167,7 @@ std::optional<Card> read_host(const JsonField& operators) {
 PlatformContent read_content(const JsonField& root, const nlohmann::json& document,
                              const std::string& file) {
   PlatformContent content;
-  for (const JsonField& card : root.at("operators").at("cards").items()) {
-    content.cards.push_back(read_card(card));
-  }
+  read_json(root.at("operators").at("cards"), content.cards);
   content.host = read_host(root.at("operators"));
   content.rows = read_rows(root.at("rows"));
   for (const auto& [name, value] : root.at("sections").members()) {
@@ -218,11 +221,7 @@ std::optional<PlatformContent> content_of(const std::string& path) {
     });
   });
   if (content && !other.empty()) {
-    throw et_schema::bad_input("the platform cannot be read",
-                               {.file = other,
-                                .expected = "a platform file",
-                                .got = "another file in an archive of them",
-                                .hint = kHint});
+    refuse(other, "a platform file", "another file in an archive of them");
   }
   return content;
 }
@@ -266,16 +265,12 @@ Platform read_platform(const std::string& path) {
   std::optional<Platform> platform;
   et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
     if (platform) {
-      throw et_schema::bad_input(
-          "the platform cannot be read",
-          {.file = path, .expected = "one platform file", .got = "several files", .hint = kHint});
+      refuse(path, "one platform file", "several files");
     }
     platform = parse_platform(file.data, file.name);
   });
   if (!platform) {
-    throw et_schema::bad_input(
-        "the platform cannot be read",
-        {.file = path, .expected = "a platform file", .got = "no JSON file", .hint = kHint});
+    refuse(path, "a platform file", "no JSON file");
   }
   return std::move(*platform);
 }
@@ -294,8 +289,7 @@ std::vector<std::string> take_platform_files(const std::vector<std::string>& pat
 }
 
 std::vector<DeviceOverlap> read_overlap(const std::string& section, const std::string& file) {
-  const et_schema::JsonSource source{file, "the platform cannot be read",
-                                     "make the file again with `calibrate`"};
+  const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
   // So that errors say where in the file it stands.
   const nlohmann::json document = {
       {"sections", {{kOverlapSection, et_schema::parse_json(section, source)}}}};

@@ -16,6 +16,7 @@
 #include "et_schema/model/sparse_content.h"
 #include "et_schema/operator_times/operator_times.h"
 #include "et_schema/support/error.h"
+#include "predictor/calls/measured_files.h"
 
 namespace understudy::predictor {
 namespace {
@@ -41,16 +42,7 @@ Estimate estimate_of(const Prediction& prediction, double ns) {
 
 std::vector<TensorLayout> layouts(const Program& program,
                                   const std::vector<et_schema::Argument>& arguments) {
-  std::vector<TensorLayout> all;
-  for (et_schema::TimedTensor& tensor : et_schema::timed_tensors(program, arguments)) {
-    TensorLayout layout{tensor.dtype, std::move(tensor.sizes), std::move(tensor.strides),
-                        tensor.stored};
-    if (is_contiguous(layout)) {
-      layout.strides.clear();
-    }
-    all.push_back(std::move(layout));
-  }
-  return all;
+  return layouts_of(et_schema::timed_tensors(program, arguments));
 }
 
 /// An operator of another library counts as the operator of ATen that does about the same work.

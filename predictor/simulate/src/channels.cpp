@@ -106,13 +106,13 @@ class ChannelFinder {
     const std::vector<int> members = job_.members_of(source.comm->group);
     const std::int64_t peer = source.comm->root_or_peer;
     if (peer < 0 || static_cast<std::size_t>(peer) >= members.size()) {
-      et_schema::ErrorContext context;
-      context.rank = own;
-      context.node = source.node_id;
-      context.field = fmt::format("peer in group '{}'", job_.groups[source.comm->group].name);
-      context.expected = fmt::format("0 to {}", members.size() - 1);
-      context.got = fmt::format("{}", peer);
-      throw et_schema::bad_input("a send or receive names no rank", std::move(context));
+      throw et_schema::bad_input(
+          "a send or receive names no rank",
+          {.rank = own,
+           .node = source.node_id,
+           .field = fmt::format("peer in group '{}'", job_.groups[source.comm->group].name),
+           .expected = fmt::format("0 to {}", members.size() - 1),
+           .got = fmt::format("{}", peer)});
     }
     return members[static_cast<std::size_t>(peer)];
   }
@@ -154,9 +154,7 @@ class ChannelFinder {
   [[nodiscard]] const Side* side_of(const std::vector<Side>& sides, int rank) const {
     const std::uint32_t c = class_of_[static_cast<std::size_t>(rank)];
     // The sides are in order of classes.
-    const auto found = std::lower_bound(
-        sides.begin(), sides.end(), c,
-        [](const Side& side, std::uint32_t other) { return side.rank_class < other; });
+    const auto found = std::ranges::lower_bound(sides, c, {}, &Side::rank_class);
     return found != sides.end() && found->rank_class == c ? &*found : &sides.front();
   }
 
@@ -192,13 +190,13 @@ class ChannelFinder {
 
   [[noreturn]] void fail(const Channel& channel, int rank, const Instruction& call,
                          std::string expected, std::string got) const {
-    et_schema::ErrorContext context;
-    context.rank = rank;
-    context.node = call.node_id;
-    context.field = fmt::format("calls in group '{}'", job_.groups[channel.group].name);
-    context.expected = std::move(expected);
-    context.got = std::move(got);
-    throw et_schema::bad_input("the programs of the ranks do not match", std::move(context));
+    throw et_schema::bad_input(
+        "the programs of the ranks do not match",
+        {.rank = rank,
+         .node = call.node_id,
+         .field = fmt::format("calls in group '{}'", job_.groups[channel.group].name),
+         .expected = std::move(expected),
+         .got = std::move(got)});
   }
 
   const Job& job_;

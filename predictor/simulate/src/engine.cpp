@@ -31,8 +31,7 @@ Engine::Engine(const Job& job, const SimulateOptions& options,
 
 std::uint64_t Engine::run() {
   for (std::uint32_t c = 0; c < ranks_.size(); ++c) {
-    const auto first = static_cast<std::size_t>(classes_[c].ranks.front());
-    const std::int64_t start_ns = job_.start_ns.empty() ? 0 : job_.start_ns[first];
+    const std::int64_t start_ns = job_.start_of(classes_[c].ranks.front());
     ranks_[c].accounts.start(start_ns);
     for (std::uint32_t h = 0; h < ranks_[c].hosts.size(); ++h) {
       begin_task(c, h, start_ns);
@@ -164,17 +163,15 @@ void Engine::note_end(std::uint32_t c, std::int64_t now_ns) {
       const auto counted = static_cast<double>(iterations_ - options_.warmup);
       classes_[c].breakdown = rank.accounts.mean(counted);
       classes_[c].iteration_ns = classes_[c].breakdown.sum_ns();
-      const auto first = static_cast<std::size_t>(classes_[c].ranks.front());
       classes_[c].first_step_ns =
-          rank.host_ends_ns.front() - (job_.start_ns.empty() ? 0 : job_.start_ns[first]);
+          rank.host_ends_ns.front() - job_.start_of(classes_[c].ranks.front());
     }
   }
 }
 
 std::int64_t Engine::last_end_ns(std::uint32_t before) const {
   if (before >= iterations_) {
-    return job_.start_ns.empty() ? 0
-                                 : *std::min_element(job_.start_ns.begin(), job_.start_ns.end());
+    return job_.start_ns.empty() ? 0 : std::ranges::min(job_.start_ns);
   }
   std::int64_t end_ns = 0;
   for (const RankState& rank : ranks_) {
@@ -215,10 +212,9 @@ std::string Engine::waits_of(std::uint32_t c) const {
     const Meeting& meeting = meetings.open[number - meetings.first];
     std::string missing;
     for (const std::uint32_t member : channel.members) {
-      const bool has_come =
-          std::any_of(meeting.waiting.begin(), meeting.waiting.end(),
-                      [&](const Arrival& arrival) { return arrival.rank_class == member; });
-      if (!has_come && missing.size() < 64) {
+      const bool is_missing =
+          std::ranges::find(meeting.waiting, member, &Arrival::rank_class) == meeting.waiting.end();
+      if (is_missing && missing.size() < 64) {
         missing += fmt::format("{}{}", missing.empty() ? "" : ", ", classes_[member].ranks.front());
       }
     }
@@ -233,18 +229,19 @@ std::string Engine::waits_of(std::uint32_t c) const {
 
 void Engine::fail_deadlock() const {
   constexpr std::size_t kShown = 8;
-  et_schema::ErrorContext context;
+  std::string got;
   std::size_t shown = 0;
   for (std::uint32_t c = 0; c < ranks_.size() && shown < kShown; ++c) {
     const std::string waits = waits_of(c);
     if (!waits.empty() && ranks_[c].ends_ns.size() < iterations_) {
-      context.got += (context.got.empty() ? "" : "; ") + waits;
+      got += (got.empty() ? "" : "; ") + waits;
       ++shown;
     }
   }
-  context.field = "order of communications";
-  context.expected = "calls that the ranks wait for in one order";
-  throw et_schema::bad_input("ranks would wait for each other for ever", std::move(context));
+  throw et_schema::bad_input("ranks would wait for each other for ever",
+                             {.field = "order of communications",
+                              .expected = "calls that the ranks wait for in one order",
+                              .got = std::move(got)});
 }
 
 }  // namespace understudy::predictor

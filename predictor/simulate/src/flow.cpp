@@ -12,7 +12,6 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::LastTouches;
-using et_schema::SlotId;
 using et_schema::Touched;
 
 class FlowBuilder {
@@ -22,8 +21,8 @@ class FlowBuilder {
         open_(program),
         streams_(program.storages.size()),
         hosts_(program.storages.size()) {
-    flow_.on_device = std::any_of(
-        program.instructions.begin(), program.instructions.end(),
+    flow_.on_device = std::ranges::any_of(
+        program.instructions,
         [&](const Instruction& instruction) { return touches_device(program, instruction); });
     set_timelines();
     if (flow_.on_device) {
@@ -105,14 +104,7 @@ class FlowBuilder {
   }
 
   [[nodiscard]] bool is_on_device(const Instruction& call) const {
-    return flow_.on_device &&
-           (touches_device(program_, call) || call.args.empty() || is_empty(call));
-  }
-  /// A barrier has no tensors.
-  [[nodiscard]] static bool is_empty(const Instruction& call) {
-    bool empty = true;
-    et_schema::for_each_slot(call.args, [&](SlotId) { empty = false; });
-    return empty;
+    return flow_.on_device && moves_on_device(program_, call);
   }
 
   void start(std::uint32_t at, const Instruction& instruction, const Touched& touched) {
@@ -145,10 +137,9 @@ class FlowBuilder {
   /// An operator without a recorded stream stays where the one before was, as in the replayer.
   std::uint32_t operator_stream(const Instruction& instruction) {
     if (instruction.timing && instruction.timing->stream) {
-      const auto found =
-          std::find_if(flow_.streams.begin(), flow_.streams.end(), [&](const Stream& stream) {
-            return !stream.communicates && stream.recorded == instruction.timing->stream;
-          });
+      const auto found = std::ranges::find_if(flow_.streams, [&](const Stream& stream) {
+        return !stream.communicates && stream.recorded == instruction.timing->stream;
+      });
       current_ = static_cast<std::uint32_t>(found - flow_.streams.begin());
     }
     return current_;

@@ -35,27 +35,27 @@ bool has_waiting_index(const Program& program, const Instruction& instruction) {
   return false;
 }
 
+/// The argument of that name, as far as a schema and the call have it.
+template <typename Value>
+const Value* argument_of(const Program& program, const Instruction& instruction,
+                         std::string_view name) {
+  const int at = instruction.schema
+                     ? et_schema::argument_index(program.schemas[*instruction.schema], name)
+                     : -1;
+  const auto place = static_cast<std::size_t>(at);
+  return at < 0 || place >= instruction.args.size()
+             ? nullptr
+             : std::get_if<Value>(&instruction.args[place].value);
+}
+
 /// Repeats in a tensor are added up for the size of the result, unless the caller says it.
 bool counts_repeats(const Program& program, const Instruction& instruction) {
-  if (!instruction.schema || et_schema::overload_of(instruction.name) == "self_int") {
-    return false;
-  }
-  const int at = et_schema::argument_index(program.schemas[*instruction.schema], "output_size");
-  const bool is_given =
-      at >= 0 && static_cast<std::size_t>(at) < instruction.args.size() &&
-      std::holds_alternative<std::int64_t>(instruction.args[static_cast<std::size_t>(at)].value);
-  return !is_given;
+  return instruction.schema && et_schema::overload_of(instruction.name) != "self_int" &&
+         argument_of<std::int64_t>(program, instruction, "output_size") == nullptr;
 }
 
 bool is_non_blocking(const Program& program, const Instruction& instruction) {
-  if (!instruction.schema) {
-    return false;
-  }
-  const int at = et_schema::argument_index(program.schemas[*instruction.schema], "non_blocking");
-  if (at < 0 || static_cast<std::size_t>(at) >= instruction.args.size()) {
-    return false;
-  }
-  const auto* flag = std::get_if<bool>(&instruction.args[static_cast<std::size_t>(at)].value);
+  const auto* flag = argument_of<bool>(program, instruction, "non_blocking");
   return flag != nullptr && *flag;
 }
 
@@ -81,6 +81,12 @@ bool touches_device(const Program& program, const Instruction& instruction) {
   et_schema::for_each_slot(instruction.args, see);
   et_schema::for_each_slot(instruction.results, see);
   return found;
+}
+
+bool moves_on_device(const Program& program, const Instruction& call) {
+  bool is_empty = true;
+  et_schema::for_each_slot(call.args, [&](SlotId) { is_empty = false; });
+  return is_empty || touches_device(program, call);
 }
 
 bool waits_for_device(const Program& program, const Instruction& instruction) {

@@ -11,11 +11,10 @@ namespace {
 
 void share_equal_programs(const et_schema::Bench& bench, Job& job) {
   for (const Program& program : bench.programs) {
-    const auto found =
-        std::find_if(job.programs.begin(), job.programs.end(), [&](const Program* known) {
-          return known == &program ||
-                 (known->instructions.size() == program.instructions.size() && *known == program);
-        });
+    const auto found = std::ranges::find_if(job.programs, [&](const Program* known) {
+      return known == &program ||
+             (known->instructions.size() == program.instructions.size() && *known == program);
+    });
     job.program_of.push_back(static_cast<std::uint32_t>(found - job.programs.begin()));
     if (found == job.programs.end()) {
       job.programs.push_back(&program);

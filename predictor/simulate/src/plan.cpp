@@ -128,9 +128,7 @@ class Planner {
   void communicate(Task& task, const Instruction& instruction, const InstructionFlow& flow) {
     task.call = static_cast<std::uint32_t>(plan_.instructions.size());
     plan_.instructions.push_back(task.instruction);
-    bool has_tensors = false;
-    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId) { has_tensors = true; });
-    task.on_host = !flow_.on_device || (has_tensors && !touches_device(program_, instruction));
+    task.on_host = !flow_.on_device || !moves_on_device(program_, instruction);
     task.launches = task.on_host ? 0 : 1;
     issue(task, flow);
     // A barrier holds the host wherever it runs.
@@ -202,17 +200,13 @@ class Planner {
     plan_.stream_deps.push_back(dep);
   }
 
-  PlanRange stream_so_far(std::uint32_t stream) {
-    const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
-    if (plan_.items[stream] > 0) {
-      plan_.stream_deps.push_back({stream, plan_.items[stream]});
-    }
-    return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
-  }
-
+  PlanRange stream_so_far(std::uint32_t stream) { return streams_so_far(stream, stream + 1); }
   PlanRange all_streams() {
+    return streams_so_far(0, static_cast<std::uint32_t>(plan_.items.size()));
+  }
+  PlanRange streams_so_far(std::uint32_t first, std::uint32_t last) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
-    for (std::uint32_t stream = 0; stream < plan_.items.size(); ++stream) {
+    for (std::uint32_t stream = first; stream < last; ++stream) {
       if (plan_.items[stream] > 0) {
         plan_.stream_deps.push_back({stream, plan_.items[stream]});
       }
@@ -225,20 +219,15 @@ class Planner {
   void end() {
     static_cast<void>(add_wait(gaps_.at_end, 0, 0));
     Task task;
-    std::vector<StreamPoint> on_host;
-    for (const StreamPoint& open : flow_.open) {
-      const bool is_item_of_device =
-          flow_.on_device && touches_device(program_, program_.instructions[open.instruction]);
-      if (!is_item_of_device) {
-        on_host.push_back(open);
-      }
-    }
+    std::vector<StreamPoint> on_host = flow_.open;
+    std::erase_if(on_host, [this](const StreamPoint& open) {
+      return flow_.on_device && touches_device(program_, program_.instructions[open.instruction]);
+    });
     task.behind = points(on_host);
     if (flow_.on_device && flow_.streams.size() > 1) {
       task.item_after = all_streams();
       task.stream = 0;
       task.item = ++plan_.items[0];
-      task.launches = 0;
     }
     push(0, task);
   }

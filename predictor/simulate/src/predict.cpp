@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/unrecorded.h"
+#include "et_schema/support/enum_names.h"
 
 namespace understudy::predictor {
 namespace {
@@ -38,29 +39,26 @@ std::string class_of(const Instruction& instruction) {
 }
 
 /// The class that waits least for others, of the longest iteration: all others wait for it.
-std::size_t slowest(const std::vector<RankClass>& classes) {
+const RankClass& slowest(const std::vector<RankClass>& classes) {
   const auto rest_ns = [](const RankClass& rank) {
     return rank.iteration_ns - rank.breakdown.exposed_communication_ns - rank.breakdown.idle_ns;
   };
-  const auto found = std::max_element(
-      classes.begin(), classes.end(),
-      [&](const RankClass& a, const RankClass& b) { return rest_ns(a) < rest_ns(b); });
-  return static_cast<std::size_t>(found - classes.begin());
+  return *std::ranges::max_element(classes, {}, rest_ns);
 }
 
 PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
                                const PlayedCost& cost) {
-  PredictedOperator row{.instruction = at, .name = instruction.name};
-  row.op_class = class_of(instruction);
-  row.host_ms = cost.cost.host.ns * kMsPerNs;
-  row.gap_ms = cost.gap.ns * kMsPerNs;
   const Estimate& main = is_communication(instruction) ? cost.communication
                          : cost.cost.launches > 0      ? cost.cost.device
                                                        : cost.cost.host;
-  row.time = ms_of(main);
-  row.model = main.model;
-  row.extrapolated = main.extrapolated;
-  return row;
+  return {.instruction = at,
+          .name = instruction.name,
+          .op_class = class_of(instruction),
+          .time = ms_of(main),
+          .host_ms = cost.cost.host.ns * kMsPerNs,
+          .gap_ms = cost.gap.ns * kMsPerNs,
+          .model = main.model,
+          .extrapolated = main.extrapolated};
 }
 
 /// Parts of an operator without a model, its gap apart.
@@ -96,8 +94,7 @@ void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
   for (auto& [name, row] : classes) {
     prediction.classes.push_back(std::move(row));
   }
-  std::stable_sort(prediction.classes.begin(), prediction.classes.end(),
-                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  std::ranges::stable_sort(prediction.classes, std::greater<>(), &et_schema::PredictedClass::ms);
   for (auto& [name, row] : unmodelled) {
     row.share = all_ms > 0 ? row.share / all_ms : 0;
     prediction.unmodelled.push_back(std::move(row));
@@ -105,8 +102,9 @@ void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
 }
 
 enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kOutside };
-constexpr std::array<const char*, 5> kWhere = {"device", "communication", "host", "host gap",
-                                               "outside"};
+constexpr et_schema::EnumNames<Where::kOutside> kWhere("device", "communication", "host",
+                                                       "host gap", "outside");
+using TimeByPlace = std::map<Where, double>;
 
 Where where_of(const Span& span, bool is_gap) {
   switch (span.kind) {
@@ -123,9 +121,9 @@ Where where_of(const Span& span, bool is_gap) {
 }
 
 /// Rows by falling time; the time by place.
-std::array<double, 5> add_critical_path(const Job& job, const Simulation& simulation,
-                                        Prediction& prediction) {
-  std::array<double, 5> sums{};
+TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
+                              Prediction& prediction) {
+  TimeByPlace sums;
   std::map<std::pair<std::string, Where>, et_schema::PredictedPathRow> rows;
   for (const PathPiece& piece : simulation.critical_path) {
     std::string name = "before the step";
@@ -140,25 +138,24 @@ std::array<double, 5> add_critical_path(const Job& job, const Simulation& simula
     }
     et_schema::PredictedPathRow& row = rows[{name, where}];
     row.name = name;
-    row.where = kWhere[static_cast<std::size_t>(where)];
+    row.where = kWhere[where];
     ++row.count;
     row.ms += static_cast<double>(piece.ns) * kMsPerNs;
-    sums[static_cast<std::size_t>(where)] += static_cast<double>(piece.ns);
+    sums[where] += static_cast<double>(piece.ns);
   }
   for (auto& [key, row] : rows) {
     prediction.critical_path.push_back(std::move(row));
   }
-  std::stable_sort(prediction.critical_path.begin(), prediction.critical_path.end(),
-                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  std::ranges::stable_sort(prediction.critical_path, std::greater<>(),
+                           &et_schema::PredictedPathRow::ms);
   return sums;
 }
 
 /// Operators of a CPU are its host's; on a device they are what the host issues.
-std::string bound_by(const std::array<double, 5>& path, bool on_device) {
-  const auto part = [&](Where where) { return path[static_cast<std::size_t>(where)]; };
-  const double compute = part(Where::kDevice) + (on_device ? 0 : part(Where::kHost));
-  const double host = part(Where::kGap) + (on_device ? part(Where::kHost) : 0);
-  const double communication = part(Where::kCommunication);
+std::string bound_by(TimeByPlace path, bool on_device) {
+  const double compute = path[Where::kDevice] + (on_device ? 0 : path[Where::kHost]);
+  const double host = path[Where::kGap] + (on_device ? path[Where::kHost] : 0);
+  const double communication = path[Where::kCommunication];
   if (communication >= compute && communication >= host) {
     return "communication";
   }
@@ -181,14 +178,13 @@ Prediction prediction_of(const Job& job, const Simulation& simulation, const Hal
       prediction.ranks.push_back({number, rank.iteration_ns * kMsPerNs, ms_of(rank.breakdown), {}});
     }
   }
-  std::sort(prediction.ranks.begin(), prediction.ranks.end(),
-            [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  const RankClass& shown = simulation.classes[slowest(simulation.classes)];
+  std::ranges::sort(prediction.ranks, {}, &et_schema::PredictedRank::rank);
+  const RankClass& shown = slowest(simulation.classes);
   prediction.slowest_rank = shown.ranks.front();
   prediction.breakdown_ms = ms_of(shown.breakdown);
   add_operators(*job.programs[shown.program], simulation.costs[shown.program], prediction);
-  const std::array<double, 5> path = add_critical_path(job, simulation, prediction);
-  prediction.bound_by = bound_by(path, simulation.flows[shown.program].on_device);
+  prediction.bound_by = bound_by(add_critical_path(job, simulation, prediction),
+                                 simulation.flows[shown.program].on_device);
   return prediction;
 }
 
@@ -229,8 +225,7 @@ void widen_by_observer(const Job& job, Prediction& prediction) {
       events * profile->observer_ns_per_event / static_cast<double>(profile->step_ns), 1.0);
   double host_ms = 0;
   for (const et_schema::PredictedPathRow& row : prediction.critical_path) {
-    const bool is_host = row.where == kWhere[static_cast<std::size_t>(Where::kHost)] ||
-                         row.where == kWhere[static_cast<std::size_t>(Where::kGap)];
+    const bool is_host = row.where == kWhere[Where::kHost] || row.where == kWhere[Where::kGap];
     host_ms += is_host ? row.ms : 0;
   }
   if (!(share > 0)) {
@@ -283,7 +278,7 @@ const Estimate* estimate_of(const PlayedCost& cost, const Span& span, bool is_ga
       return &cost.communication;
     case SpanKind::kHostWait:
     case SpanKind::kArrived:
-      return nullptr;
+      break;
   }
   return nullptr;
 }

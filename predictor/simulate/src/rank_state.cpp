@@ -370,11 +370,10 @@ void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
 void Engine::start_moving(std::uint32_t current, std::int64_t duration_ns,
                           const std::vector<Arrival>& arrivals, SpanId last_arrival,
                           std::int64_t now_ns) {
-  const bool is_disturbed =
-      options_.overlap.communication != 1 &&
-      std::any_of(arrivals.begin(), arrivals.end(), [&](const Arrival& arrival) {
-        return ranks_[arrival.rank_class].doing.operators > 0;
-      });
+  const bool is_disturbed = options_.overlap.communication != 1 &&
+                            std::ranges::any_of(arrivals, [&](const Arrival& arrival) {
+                              return ranks_[arrival.rank_class].doing.operators > 0;
+                            });
   if (is_disturbed) {
     duration_ns = std::llround(static_cast<double>(duration_ns) * options_.overlap.communication);
   }

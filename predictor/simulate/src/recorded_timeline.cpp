@@ -14,9 +14,7 @@ struct Ended {
 };
 
 std::int64_t done_ns(const std::vector<Ended>& stream, std::uint32_t up_to) {
-  const auto behind =
-      std::upper_bound(stream.begin(), stream.end(), up_to,
-                       [](std::uint32_t at, const Ended& ended) { return at < ended.instruction; });
+  const auto behind = std::ranges::upper_bound(stream, up_to, {}, &Ended::instruction);
   return behind == stream.begin() ? 0 : (behind - 1)->end_ns;
 }
 

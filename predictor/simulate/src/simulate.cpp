@@ -17,18 +17,15 @@ namespace {
 std::vector<RankClass> classes_of(const Job& job, bool merge) {
   std::vector<bool> has_messages;
   for (const Program* program : job.programs) {
-    has_messages.push_back(std::any_of(
-        program->instructions.begin(), program->instructions.end(),
-        [](const auto& instruction) { return instruction.kind == InstructionKind::kP2p; }));
+    has_messages.push_back(std::ranges::find(program->instructions, InstructionKind::kP2p,
+                                             &Instruction::kind) != program->instructions.end());
   }
   std::vector<RankClass> classes;
   std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> known;
   for (int rank = 0; rank < job.world_size(); ++rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    const std::uint32_t program = job.program_of[at];
-    const std::int64_t start_ns = job.start_ns.empty() ? 0 : job.start_ns[at];
+    const std::uint32_t program = job.program_of[static_cast<std::size_t>(rank)];
     if (merge && !has_messages[program]) {
-      const auto [place, is_new] = known.try_emplace({program, start_ns}, classes.size());
+      const auto [place, is_new] = known.try_emplace({program, job.start_of(rank)}, classes.size());
       if (!is_new) {
         classes[place->second].ranks.push_back(rank);
         continue;

@@ -32,31 +32,25 @@ double result_bytes(const Program& program, std::size_t instruction) {
 
 using Weight = double (*)(const Program&, std::size_t);
 
-std::vector<double> weights_by(Weight weight, const Program& program) {
-  std::vector<double> weights;
-  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-    weights.push_back(weight(program, i));
-  }
-  return weights;
-}
-
 double sum_of(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
 /// By the first that tells anything.
 std::vector<double> spread(double faults, const Program& program) {
+  std::vector<double> parts(program.instructions.size());
   for (const Weight weight : {&counted, &heap_bytes, &result_bytes}) {
-    std::vector<double> parts = weights_by(weight, program);
-    const double sum = sum_of(parts);
-    if (sum > 0) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i] = weight(program, i);
+    }
+    if (const double sum = sum_of(parts); sum > 0) {
       for (double& part : parts) {
         part *= faults / sum;
       }
-      return parts;
+      break;
     }
   }
-  return std::vector<double>(program.instructions.size());
+  return parts;
 }
 
 }  // namespace

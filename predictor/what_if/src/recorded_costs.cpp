@@ -23,16 +23,15 @@ constexpr double kAssumedLatencyNs = 20'000;
 void refuse_unprofiled(const Job& job) {
   for (int rank = 0; rank < job.world_size(); ++rank) {
     if (!job.program(rank).profile) {
-      et_schema::ErrorContext context;
-      context.rank = rank;
-      context.field = "--recorded";
-      context.expected = "a benchmark that a profile was linked to";
-      context.got = "no recorded times";
-      context.hint =
-          "Make the benchmark anew with `generate --profile`, from a Kineto profile of the same "
-          "step; a folder that scripts/capture wrote holds one. Or take --platform.";
-      throw et_schema::usage_error("the benchmark does not say how long its operators took",
-                                   std::move(context));
+      throw et_schema::usage_error(
+          "the benchmark does not say how long its operators took",
+          {.rank = rank,
+           .field = "--recorded",
+           .expected = "a benchmark that a profile was linked to",
+           .got = "no recorded times",
+           .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of "
+                   "the same step; a folder that scripts/capture wrote holds one. Or take "
+                   "--platform."});
     }
   }
 }

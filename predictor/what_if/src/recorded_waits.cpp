@@ -60,9 +60,9 @@ std::vector<std::vector<std::int64_t>> host_times_without_waits(
       if (instruction.timing && flows[p].instructions[at].waits_for_stream) {
         times[p].back() = own_time_ns(*instruction.timing, timeline.stream_done_ns[at]);
         const std::int64_t most_ns = own_time_ns(*instruction.timing, {});
-        const auto [place, is_new] =
-            least.try_emplace(signature(*programs[p], instruction), most_ns);
-        place->second = std::min(place->second, most_ns);
+        std::int64_t& known =
+            least.try_emplace(signature(*programs[p], instruction), most_ns).first->second;
+        known = std::min(known, most_ns);
       }
     }
   }
@@ -122,11 +122,8 @@ ObservedComms observed_comms(const Program& program, const Flow& flow) {
       continue;
     }
     // Where there are several, the last one that was started is waited for longest.
-    const auto last = std::max_element(own.host_joins.begin(), own.host_joins.end(),
-                                       [](const StreamPoint& a, const StreamPoint& b) {
-                                         return a.instruction < b.instruction;
-                                       })
-                          ->instruction;
+    const std::uint32_t last =
+        std::ranges::max(own.host_joins, {}, &StreamPoint::instruction).instruction;
     const bool is_wait = instruction.kind == InstructionKind::kWait;
     const std::int64_t ns = is_wait ? instruction.timing->host_ns : gaps.of_instruction[at].host_ns;
     seen.of_instruction[last] = {ns, is_quiet_between(program, flow, last, at)};

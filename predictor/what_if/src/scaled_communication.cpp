@@ -11,15 +11,6 @@
 
 namespace understudy::predictor {
 
-OperatorCost ScaledCommunication::of_operator(const Program& program,
-                                              const Instruction& instruction) const {
-  return costs_.of_operator(program, instruction);
-}
-
-Estimate ScaledCommunication::of_gap(const Program& program, const Instruction& instruction) const {
-  return costs_.of_gap(program, instruction);
-}
-
 Estimate ScaledCommunication::of_communication(const CommCall& call) const {
   const int seen_ranks = call.recorded_ranks;
   const et_schema::BusFactor bus = et_schema::traits(call.kind).bus;

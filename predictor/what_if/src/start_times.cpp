@@ -12,18 +12,15 @@ namespace {
 using et_schema::GroupId;
 
 /// By group: the end of the first collective's kernel, in the rank's own time.
-std::map<GroupId, std::int64_t> first_ends(const Program& program) {
+using FirstEnds = std::map<GroupId, std::optional<std::int64_t>>;
+
+FirstEnds first_ends(const Program& program) {
   const RecordedTimeline timeline = recorded_timeline(program, flow_of(program));
-  std::map<GroupId, std::int64_t> ends_ns;
-  std::map<GroupId, bool> is_seen;
+  FirstEnds ends_ns;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
-    if (instruction.kind != InstructionKind::kCollective) {
-      continue;
-    }
-    const GroupId group = instruction.comm->group;
-    if (!std::exchange(is_seen[group], true) && timeline.ends_ns[at]) {
-      ends_ns.emplace(group, *timeline.ends_ns[at]);
+    if (instruction.kind == InstructionKind::kCollective) {
+      ends_ns.try_emplace(instruction.comm->group, timeline.ends_ns[at]);
     }
   }
   return ends_ns;
@@ -37,7 +34,7 @@ std::vector<std::int64_t> recorded_start_times(const Job& job) {
   if (job.is_partial || ranks < 2) {
     return result;
   }
-  std::vector<std::map<GroupId, std::int64_t>> ends_ns;
+  std::vector<FirstEnds> ends_ns;
   for (const Program* program : job.programs) {
     ends_ns.push_back(first_ends(*program));
   }
@@ -50,7 +47,7 @@ std::vector<std::int64_t> recorded_start_times(const Job& job) {
       const auto own_end = [&](int rank) -> std::optional<std::int64_t> {
         const auto& ends = ends_ns[job.program_of[static_cast<std::size_t>(rank)]];
         const auto found = ends.find(group);
-        return found == ends.end() ? std::nullopt : std::optional(found->second);
+        return found == ends.end() ? std::nullopt : found->second;
       };
       for (const int rank : members) {
         const auto& start_ns = starts_ns[static_cast<std::size_t>(rank)];

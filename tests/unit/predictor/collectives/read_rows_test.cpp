@@ -228,10 +228,9 @@ const std::string kReplay =
 {"compute":"gemm","latency_us":1}])";
 
 TEST(ReadRows, CommReplay) {
-  const ReadCollectives read =
-      parse_collective_rows(kReplay, "r/rank-0.json", {.on_device = false, .nodes = 2});
+  const ReadCollectives read = parse_collective_rows(kReplay, "r/rank-0.json");
   ASSERT_EQ(read.rows.size(), 5U);
-  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kAllReduce, 400, 4, 2, false, DType::kFloat32,
+  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kAllReduce, 400, 4, 1, true, DType::kFloat32,
                                          20000, 8000, 3, "rank-0.json"}));
   const auto bytes_of = [&](CommKind kind) {
     for (const CollectiveRow& row : read.rows) {

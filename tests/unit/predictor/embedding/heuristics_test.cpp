@@ -19,7 +19,7 @@ ShardTask five_tables() {
 
 std::map<std::string, Plan> plans_of(const ShardTask& task, int ranks, double memory_bytes) {
   std::map<std::string, Plan> plans;
-  for (Plan& plan : heuristic_plans(task, ranks, memory_bytes, plain_costs(), 7)) {
+  for (Plan& plan : heuristic_plans({task, ranks, memory_bytes, plain_costs()}, 7)) {
     plans[plan.name] = std::move(plan);
   }
   return plans;

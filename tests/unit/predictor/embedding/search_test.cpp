@@ -24,7 +24,7 @@ double best_of_all(const ShardTask& task, int ranks, double memory_bytes) {
   plan.rank_of.assign(task.tables.size(), 0);
   double best = kAnyMemory;
   while (true) {
-    evaluate(plan, task, ranks, memory_bytes, plain_costs());
+    evaluate(plan, {task, ranks, memory_bytes, plain_costs()});
     best = plan.fits ? std::min(best, plan.time.ns()) : best;
     std::size_t i = 0;
     while (i < plan.rank_of.size() && ++plan.rank_of[i] == ranks) {
@@ -50,7 +50,7 @@ TEST_P(Search, IsNearTheBestOfAllPlacements) {
   const std::size_t count = ranks <= 2 ? 8 : ranks <= 4 ? 6 : 4;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const ShardTask task = few_tables(seed, count);
-    const Plan plan = search_plan(task, ranks, kAnyMemory, plain_costs(), {});
+    const Plan plan = search_plan({task, ranks, kAnyMemory, plain_costs()}, {});
     const double best = best_of_all(task, ranks, kAnyMemory);
     EXPECT_GE(plan.time.ns(), best * (1 - 1e-9));
     EXPECT_LE(plan.time.ns(), best * 1.03) << seed;
@@ -61,8 +61,8 @@ TEST_P(Search, IsNeverLongerThanAHeuristic) {
   const int ranks = GetParam();
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     const ShardTask task = draw_task({.ranks = ranks, .is_heavy = seed % 2 == 0, .seed = seed});
-    const auto heuristics = heuristic_plans(task, ranks, kAnyMemory, plain_costs(), seed);
-    const Plan plan = search_plan(task, ranks, kAnyMemory, plain_costs(), heuristics);
+    const auto heuristics = heuristic_plans({task, ranks, kAnyMemory, plain_costs()}, seed);
+    const Plan plan = search_plan({task, ranks, kAnyMemory, plain_costs()}, heuristics);
     for (const Plan& heuristic : heuristics) {
       EXPECT_LE(plan.time.ns(), heuristic.time.ns() * (1 + 1e-9)) << heuristic.name;
     }
@@ -80,7 +80,7 @@ TEST_P(Search, KeepsToTheMemory) {
     sum += table_bytes(table.table);
   }
   const double memory = sum / ranks * 1.05;
-  const Plan plan = search_plan(task, ranks, memory, plain_costs(), {});
+  const Plan plan = search_plan({task, ranks, memory, plain_costs()}, {});
   EXPECT_TRUE(plan.fits);
   for (const RankLoad& rank : plan.ranks) {
     EXPECT_LE(rank.bytes, memory);
@@ -95,7 +95,7 @@ TEST(Balance, KnowsTheStepItLeaves) {
   std::vector<ShardLoad> loads;
   std::vector<int> rank_of;
   for (std::size_t i = 0; i < task.tables.size(); ++i) {
-    loads.push_back(load_of(task, whole(task, i), 4, costs.embedding));
+    loads.push_back(load_of({task, 4, kAnyMemory, costs}, whole(task, i)));
     rank_of.push_back(static_cast<int>(i % 4));
   }
   const auto time_of_ranks = [&](const std::vector<int>& rank_of_shard) {
@@ -105,7 +105,7 @@ TEST(Balance, KnowsTheStepItLeaves) {
     }
     return step_time(ranks, costs).ns();
   };
-  const Balanced balanced = balance(loads, rank_of, 4, kAnyMemory, costs);
+  const Balanced balanced = balance({task, 4, kAnyMemory, costs}, loads, rank_of);
   EXPECT_NEAR(balanced.ns / time_of_ranks(balanced.rank_of), 1, 1e-12);
   EXPECT_LT(balanced.ns, 0.99 * time_of_ranks(rank_of));
 }
@@ -126,7 +126,7 @@ TEST(Splits, AndInRowsWhereFourColumnsDoNotFit) {
                                         {0, Split::kRows, 250, 500},
                                         {0, Split::kRows, 500, 750},
                                         {0, Split::kRows, 750, 1000}}));
-  const Plan plan = search_plan(task, 4, 300 * 8 * 4, plain_costs(), {});
+  const Plan plan = search_plan({task, 4, 300 * 8 * 4, plain_costs()}, {});
   EXPECT_TRUE(plan.fits);
   std::vector<int> ranks = plan.rank_of;
   std::ranges::sort(ranks);
@@ -134,8 +134,9 @@ TEST(Splits, AndInRowsWhereFourColumnsDoNotFit) {
 }
 
 std::string message_of(const ShardTask& task, int ranks, double memory_bytes) {
-  return testing_errors::error_of(
-             [&] { return search_plan(task, ranks, memory_bytes, plain_costs(), {}); }) +
+  return testing_errors::error_of([&] {
+           return search_plan({task, ranks, memory_bytes, plain_costs()}, {});
+         }) +
          "\n";
 }
 
@@ -155,7 +156,7 @@ TEST(Splits, TablesThatLeaveEachOtherNoRoomAreCut) {
     const ShardTask task{
         {table("a", 600, dim, 1), table("b", 600, dim, 1), table("c", 600, dim, 1)}, 8};
     const double memory_bytes = 1000.0 * static_cast<double>(dim) * 4;
-    const Plan plan = search_plan(task, 2, memory_bytes, plain_costs(), {});
+    const Plan plan = search_plan({task, 2, memory_bytes, plain_costs()}, {});
     EXPECT_TRUE(plan.fits);
     ASSERT_EQ(plan.shards.size(), 4U);
     EXPECT_EQ(plan.shards[0].split, dim == 64 ? Split::kColumns : Split::kRows);
@@ -189,8 +190,8 @@ TEST(Splits, ATableThatHoldsTheOthersUpIsCutWhereAsked) {
   // Each part of a table that is cut in columns needs all of its indices: here nobody sends them.
   const ShardTask task{
       {table("large", 1000, 64, 100), table("b", 10, 64, 1), table("c", 10, 8, 1)}, 8, true};
-  const Plan whole_tables = search_plan(task, 4, kAnyMemory, costs, {});
-  const Plan cut = search_plan(task, 4, kAnyMemory, costs, {}, {.cuts_any = true});
+  const Plan whole_tables = search_plan({task, 4, kAnyMemory, costs}, {});
+  const Plan cut = search_plan({task, 4, kAnyMemory, costs}, {}, {.cuts_any = true});
   EXPECT_EQ(whole_tables.shards.size(), 3U);
   EXPECT_LT(cut.time.ns(), 0.3 * whole_tables.time.ns());
   std::int64_t columns = 0;
@@ -204,7 +205,7 @@ TEST(Splits, ATableThatHoldsTheOthersUpIsCutWhereAsked) {
 TEST(SearchProgress, TellsHowFarItIs) {
   std::vector<std::size_t> done;
   const ShardTask task = few_tables(1, 6);
-  (void)search_plan(task, 2, kAnyMemory, plain_costs(), {},
+  (void)search_plan({task, 2, kAnyMemory, plain_costs()}, {},
                     {.progress = [&](std::size_t i, std::size_t) { done.push_back(i); }});
   EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
 }

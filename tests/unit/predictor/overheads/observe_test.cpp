@@ -1,5 +1,3 @@
-#include "predictor/overheads/observe.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "et_schema/support/input_files.h"
+#include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_fields.h"
+#include "normal.h"
 
 namespace understudy::predictor {
 namespace {
@@ -30,15 +31,15 @@ TEST(Distribution, LeavesOutWhatLiesFarOutside) {
 HostOverheads two_operators() {
   HostOverheads host;
   host.host = "python";
-  host.t1 = distribution_of(10000, 1000, 50);
-  host.t4["cudaLaunchKernel"] = distribution_of(5000, 300, 9);
+  host.t1 = normal(10000, 1000, 50);
+  host.t4["cudaLaunchKernel"] = normal(5000, 300, 9);
   host.operators["aten::linear"] = {{"cudaLaunchKernel", "cudaLaunchKernel"},
-                                    distribution_of(40000, 400, 9),
-                                    distribution_of(8000, 0, 9),
-                                    distribution_of(20000, 0, 9),
+                                    normal(40000, 400, 9),
+                                    normal(8000, 0, 9),
+                                    normal(20000, 0, 9),
                                     {},
                                     {}};
-  host.operators["aten::view"].t5 = distribution_of(3000, 100, 9);
+  host.operators["aten::view"].t5 = normal(3000, 100, 9);
   return host;
 }
 
@@ -62,8 +63,8 @@ TEST(HostTime, OfAnUnknownOperatorIsTheMedianOfThoseLikeIt) {
 
 TEST(HostTime, ALaunchOfAnotherKindTakesTheMean) {
   HostOverheads host = two_operators();
-  host.t4["cudaMemcpyAsync"] = distribution_of(9000, 0, 9);
-  host.operators["x"] = {{"hipLaunchKernel"}, distribution_of(1, 0, 1), {}, {}, {}, {}};
+  host.t4["cudaMemcpyAsync"] = normal(9000, 0, 9);
+  host.operators["x"] = {{"hipLaunchKernel"}, normal(1, 0, 1), {}, {}, {}, {}};
   EXPECT_DOUBLE_EQ(host_time_of(host, "x", 1).ns, 7001);
 }
 

@@ -13,6 +13,7 @@
 
 #include "../simulate/hand_made.h"
 #include "et_schema/support/read_file.h"
+#include "normal.h"
 #include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {
@@ -28,8 +29,7 @@ HostOverheads overheads_of(const std::string& file) {
   const auto document = nlohmann::json::parse(text_of(file));
   const auto read = [](const nlohmann::json& pair) {
     constexpr double kNsPerUs = 1e3;
-    return distribution_of(pair.at(0).get<double>() * kNsPerUs, pair.at(1).get<double>() * kNsPerUs,
-                           1);
+    return normal(pair.at(0).get<double>() * kNsPerUs, pair.at(1).get<double>() * kNsPerUs, 1);
   };
   HostOverheads host{.host = "python", .t1 = read(document.at("t1"))};
   for (const auto& [kind, pair] : document.at("t4").items()) {

@@ -34,7 +34,7 @@ class Journal {
 
  private:
   void read();
-  void begin_file();
+  void check_file() const;
   void index(std::size_t row);
 
   std::string path_;

@@ -43,9 +43,8 @@ struct Card {
 /// A card's file (docs/formats.md, "Cards"). Throws Error (bad input): not JSON, a key missing, a
 /// figure that is not above 0.
 [[nodiscard]] Card parse_card(std::string_view text, const std::string& file);
-/// The same as a part of another document.
-[[nodiscard]] Card read_card(const et_schema::JsonField& field);
-/// The same keys (json_record.h).
+/// The same as a part of another document (json_record.h).
+void read_value(const et_schema::JsonField& field, Card& card);
 [[nodiscard]] nlohmann::ordered_json json_value(const Card& card);
 
 /// The cards of a file or of the .json files of a folder. Throws Error (bad input): none, one name

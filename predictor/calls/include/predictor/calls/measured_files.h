@@ -11,6 +11,10 @@
 
 namespace understudy::predictor {
 
+/// Contiguous ones have no strides.
+[[nodiscard]] std::vector<TensorLayout> layouts_of(
+    const std::vector<et_schema::TimedTensor>& tensors);
+
 /// Rows of a `replay --operator-times` file: those of operators that ran as recorded or through a
 /// substitute, on a card its device times, on a CPU the host's. Communication and stubs are left
 /// out.

@@ -61,12 +61,6 @@ inline constexpr int kCollectiveRowsVersion = 1;
 /// more, one rank or more, no more nodes than ranks, a finite time above 0.
 void check_row(const CollectiveRow& row, const std::string& file, const std::string& where);
 
-/// What files of other tools do not say.
-struct RowDefaults {
-  bool on_device = true;
-  int nodes = 1;
-};
-
 /// What a file held.
 struct ReadCollectives {
   std::vector<CollectiveRow> rows;
@@ -85,7 +79,6 @@ struct ReadCollectives {
 /// - CSV tables of all-reduce whose first column is `size(B)`, times in ns, the number of ranks
 ///   told by their own bus bandwidth.
 /// Throws Error (bad input): none of these, a damaged file, no usable row, NaN.
-[[nodiscard]] ReadCollectives parse_collective_rows(std::string_view text, const std::string& file,
-                                                    const RowDefaults& defaults = {});
+[[nodiscard]] ReadCollectives parse_collective_rows(std::string_view text, const std::string& file);
 
 }  // namespace understudy::predictor

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <vector>
 
 #include "et_schema/model/comms.h"
@@ -19,7 +20,7 @@ struct SeriesKey {
   bool on_device = true;
   int nodes = 1;
   DType dtype = DType::kFloat32;
-  bool operator==(const SeriesKey&) const = default;
+  auto operator<=>(const SeriesKey&) const = default;
 };
 
 /// A sweep over size on one number of ranks, ascending in size.

@@ -47,8 +47,15 @@ struct ShardLoad {
   double output_bytes = 0;  ///< of the sums for one rank's samples
   double index_bytes = 0;   ///< of one rank's indices and offsets, which it sends here
 };
-[[nodiscard]] ShardLoad load_of(const ShardTask& task, const Shard& shard, int ranks,
-                                const EmbeddingCosts& costs);
+
+/// What is to be placed, and where.
+struct Placement {
+  const ShardTask& task;
+  int ranks;
+  double memory_bytes;  ///< of each rank
+  const ShardCosts& costs;
+};
+[[nodiscard]] ShardLoad load_of(const Placement& on, const Shard& shard);
 
 /// Sum of the loads on one rank.
 using RankLoad = ShardLoad;
@@ -61,14 +68,13 @@ struct StepTime {
   Estimate forward;
   Estimate all_to_all;  ///< one way; both take as long
   Estimate backward;
-  [[nodiscard]] double ns() const {
-    return indices.ns + forward.ns + 2 * all_to_all.ns + backward.ns;
-  }
-  [[nodiscard]] double low_ns() const {
-    return indices.low_ns + forward.low_ns + 2 * all_to_all.low_ns + backward.low_ns;
-  }
-  [[nodiscard]] double high_ns() const {
-    return indices.high_ns + forward.high_ns + 2 * all_to_all.high_ns + backward.high_ns;
+  [[nodiscard]] double ns() const { return sum(&Estimate::ns); }
+  [[nodiscard]] double low_ns() const { return sum(&Estimate::low_ns); }
+  [[nodiscard]] double high_ns() const { return sum(&Estimate::high_ns); }
+
+ private:
+  [[nodiscard]] double sum(double Estimate::*of) const {
+    return indices.*of + forward.*of + 2 * (all_to_all.*of) + backward.*of;
   }
 };
 [[nodiscard]] StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs);
@@ -93,7 +99,6 @@ struct Plan {
 };
 
 /// Fills in what follows from shards and ranks.
-void evaluate(Plan& plan, const ShardTask& task, int ranks, double memory_bytes,
-              const ShardCosts& costs);
+void evaluate(Plan& plan, const Placement& on);
 
 }  // namespace understudy::predictor

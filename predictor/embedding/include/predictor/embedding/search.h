@@ -26,8 +26,7 @@ struct SearchOptions {
 /// greedy one by the predicted time itself, shards are moved and swapped between ranks as long as
 /// that shortens the step; so it is never longer than any of `starts`. Deterministic. Throws Error
 /// (usage) where the tables do not fit on all ranks.
-[[nodiscard]] Plan search_plan(const ShardTask& task, int ranks, double memory_bytes,
-                               const ShardCosts& costs, const std::vector<Plan>& starts,
+[[nodiscard]] Plan search_plan(const Placement& on, const std::vector<Plan>& starts,
                                const SearchOptions& options = {});
 
 /// A shard cut in two, by its columns; where it is too narrow and `by_rows`, by its rows. Nothing
@@ -47,8 +46,6 @@ struct SearchOptions {
 ///   size_lookup_greedy D L log10(E). The cost of norm_lookup_greedy was not found; ours is D L and
 ///   E D bytes, each divided by its mean over the tables, added.
 /// Plans that put more on a rank than fits say so.
-[[nodiscard]] std::vector<Plan> heuristic_plans(const ShardTask& task, int ranks,
-                                                double memory_bytes, const ShardCosts& costs,
-                                                std::uint64_t seed);
+[[nodiscard]] std::vector<Plan> heuristic_plans(const Placement& on, std::uint64_t seed);
 
 }  // namespace understudy::predictor

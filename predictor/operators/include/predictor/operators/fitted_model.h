@@ -12,9 +12,9 @@
 
 namespace understudy::predictor {
 
-/// The half-width that holds `share` of |residuals|; of too few residuals the largest, and half as
-/// much again. At least one.
-[[nodiscard]] double conformal_width(std::vector<double> residuals, double share = 0.9);
+/// The half-width that holds nine tenths of |residuals|; of too few residuals the largest, and half
+/// as much again. At least one.
+[[nodiscard]] double conformal_width(std::vector<double> residuals);
 
 /// Between which bounds and sizes a model has seen calls.
 struct Range {

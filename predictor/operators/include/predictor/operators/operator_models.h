@@ -65,10 +65,9 @@ struct DeviceModels {
 
 struct ModelsOptions {
   std::vector<Candidate> candidates = FitOptions().candidates;
-  std::size_t most_rows = 5000;     ///< of a group; more are drawn from evenly
-  std::size_t own_model_rows = 60;  ///< an operator with this many has its own model
-  TreeOptions trees = {};           ///< of one device; two thirds as many are shared by cards
-  std::optional<Card> host = {};    ///< that rows of a CPU come from; none: this machine
+  std::size_t most_rows = 5000;   ///< of a group; more are drawn from evenly
+  TreeOptions trees = {};         ///< of one device; two thirds as many are shared by cards
+  std::optional<Card> host = {};  ///< that rows of a CPU come from; none: this machine
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress = {};
 };
 

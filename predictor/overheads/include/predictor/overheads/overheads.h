@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/kineto/kineto.h"
 #include "predictor/calls/costs.h"
 
 namespace understudy::et_schema {
@@ -13,8 +14,7 @@ class JsonField;
 
 namespace understudy::predictor {
 
-/// A summary of samples, in nanoseconds. The quantiles are those of the samples if these were
-/// available, otherwise those of a normal distribution with this mean and deviation, cut at 0.
+/// A summary of samples, in nanoseconds.
 struct Distribution {
   double mean_ns = 0;
   double deviation_ns = 0;
@@ -25,7 +25,6 @@ struct Distribution {
 /// The distribution without samples that lie outside of the quartiles by more than 1.5 times their
 /// distance.
 [[nodiscard]] Distribution distribution_of(std::vector<double> samples_ns);
-[[nodiscard]] Distribution distribution_of(double mean_ns, double deviation_ns, std::size_t n);
 
 /// One operator's. T2: from its start to its first launch; T3: from its last launch to its end; T5:
 /// between two launches, or, of an operator that launches nothing, all of it (Lin et al., arXiv
@@ -61,6 +60,14 @@ struct OverheadSamples {
   std::map<std::string, std::vector<double>> t4_ns;
   std::map<std::string, OfOperator> operators;
 };
+/// Overheads of a profile's host threads. The observer's cost is taken out of each by the events
+/// that began in it. Operators are the outermost ones. Launches are runtime calls that share a
+/// correlation with an event on the device, so neither waits nor queries. Gaps of 0.2 ms and more
+/// are the program's own, not overhead.
+[[nodiscard]] OverheadSamples observe(const et_schema::Profile& profile);
+/// Overheads of a program with recorded times: gaps and, if it ran on a device, whole operators (it
+/// does not hold single launches). On a CPU an operator's time is its work, not overhead.
+[[nodiscard]] OverheadSamples observe(const et_schema::Program& program);
 /// Adds samples of another workload. An operator has much the same overheads in all workloads, so
 /// all samples count alike.
 void merge(OverheadSamples& into, const OverheadSamples& from);

@@ -12,11 +12,11 @@ namespace understudy::predictor {
 
 /// Answers of a platform's sections, for PlatformCosts; what it has no section for stays empty.
 /// - communication: by `collectives`;
-/// - gaps: T1 of `host` ("python", "c++"); recorded ones are RecordedCosts' (recorded_costs.h);
-/// - host times of operators on a card: T2 to T5 of `host` where it knows the operator, else as
-///   recorded, else what `host`'s median operator takes.
+/// - gaps: T1 of the host "python"; recorded ones are RecordedCosts' (recorded_costs.h);
+/// - host times of operators on a card: T2 to T5 of that host where it knows the operator, else as
+///   recorded, else what its median operator takes.
 /// Throws Error (bad input): a damaged section.
-[[nodiscard]] CostParts cost_parts(const Platform& platform, const std::string& host = "python");
+[[nodiscard]] CostParts cost_parts(const Platform& platform);
 
 /// What `calibrate` measured of the first touch of a page, where it measured the machine. Throws
 /// Error (bad input): a damaged section.

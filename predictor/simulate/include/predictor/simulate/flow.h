@@ -5,15 +5,9 @@
 #include <vector>
 
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/program.h"
+#include "predictor/calls/costs.h"
 
 namespace understudy::predictor {
-
-using et_schema::CommKind;
-using et_schema::DType;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 
 inline constexpr std::uint32_t kNoStream = ~std::uint32_t{0};
 
@@ -81,5 +75,9 @@ struct Flow {
 
 /// Whether any of its tensors lies on a device that is no CPU.
 [[nodiscard]] bool touches_device(const Program& program, const Instruction& instruction);
+
+/// Whether a communication of a program with a device runs there: a barrier, which has no tensors,
+/// does.
+[[nodiscard]] bool moves_on_device(const Program& program, const Instruction& call);
 
 }  // namespace understudy::predictor

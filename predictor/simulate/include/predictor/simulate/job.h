@@ -4,14 +4,9 @@
 #include <vector>
 
 #include "et_schema/bench/bench.h"
-#include "et_schema/model/comms.h"
-#include "et_schema/model/program.h"
+#include "predictor/calls/costs.h"
 
 namespace understudy::predictor {
-
-using et_schema::CommKind;
-using et_schema::Instruction;
-using et_schema::Program;
 
 /// The ranks that are simulated together. Ranks that share a program share its work.
 struct Job {
@@ -31,6 +26,9 @@ struct Job {
   std::vector<int> recorded_ranks = {};
 
   [[nodiscard]] int world_size() const { return static_cast<int>(program_of.size()); }
+  [[nodiscard]] std::int64_t start_of(int rank) const {
+    return start_ns.empty() ? 0 : start_ns[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] const Program& program(int rank) const {
     return *programs[program_of[static_cast<std::size_t>(rank)]];
   }

@@ -13,11 +13,15 @@ class ScaledCommunication final : public Costs {
   /// `costs` must outlive it.
   explicit ScaledCommunication(const Costs& costs) : costs_(costs) {}
 
-  [[nodiscard]] OperatorCost of_operator(const et_schema::Program& program,
-                                         const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] OperatorCost of_operator(const Program& program,
+                                         const Instruction& instruction) const override {
+    return costs_.of_operator(program, instruction);
+  }
   [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
-  [[nodiscard]] Estimate of_gap(const et_schema::Program& program,
-                                const et_schema::Instruction& instruction) const override;
+  [[nodiscard]] Estimate of_gap(const Program& program,
+                                const Instruction& instruction) const override {
+    return costs_.of_gap(program, instruction);
+  }
 
  private:
   const Costs& costs_;
