@@ -331,11 +331,11 @@ Manifest parse_manifest(std::string_view json, const std::string& file) {
     world_size.fail(fmt::format("{}, the number of ranks listed", manifest.ranks.size()));
   }
   if (const auto partial = root.find("partial")) {
-    read_json(*partial, manifest.bench.partial);
+    read_json(*partial, manifest.bench.partial.emplace());
     check_partial(*partial, *manifest.bench.partial, manifest.ranks.size());
   }
   if (const auto scaled = root.find("scaled")) {
-    read_json(*scaled, manifest.bench.scaled);
+    read_json(*scaled, manifest.bench.scaled.emplace());
     if (manifest.bench.scaled->ranks.size() != manifest.ranks.size()) {
       scaled->at("ranks").fail(fmt::format("{} ranks, one a program", manifest.ranks.size()));
     }

@@ -152,6 +152,9 @@ TEST(BenchRefusal, AManifestThatIsNotJson) {
             unreadable("partial.ranks", "1 ranks below 2, ascending", "[2]"));
   EXPECT_EQ(refused_partial(R"({"world_size":4,"ranks":[0,1]})"),
             unreadable("partial.ranks", "1 ranks below 4, ascending", "[0,1]"));
+  EXPECT_EQ(refused_partial("null"), unreadable("partial", "an object", "null"));
+  EXPECT_EQ(refused_manifest("\"sources\":", "\"scaled\":null,\"sources\":"),
+            unreadable("scaled", "an object", "null"));
   EXPECT_EQ(refused_manifest("{", "["), unreadable("", "JSON", "no JSON from byte 10"));
 }
 
