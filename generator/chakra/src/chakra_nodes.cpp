@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -253,14 +252,17 @@ class RankWriter {
     }
   }
 
-  [[nodiscard]] std::int64_t touched_bytes(const Instruction& instruction) const {
-    std::set<et_schema::SlotId> touched;
-    std::int64_t bytes = 0;
-    const auto touch = [&](et_schema::SlotId slot) {
-      bytes += touched.insert(slot).second ? bytes_of(program_.slots[slot]) : 0;
-    };
+  [[nodiscard]] std::int64_t touched_bytes(const Instruction& instruction) {
+    touched_.clear();
+    const auto touch = [this](et_schema::SlotId slot) { touched_.push_back(slot); };
     et_schema::for_each_slot(instruction.args, touch);
     et_schema::for_each_slot(instruction.results, touch);
+    std::ranges::sort(touched_);
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    std::int64_t bytes = 0;
+    for (const et_schema::SlotId slot : touched_) {
+      bytes += bytes_of(program_.slots[slot]);
+    }
     return bytes;
   }
 
@@ -323,7 +325,8 @@ class RankWriter {
   et_schema::Arena arena_;
   ChakraCommTable comms_;
   std::uint64_t next_id_ = kFirstId;
-  std::vector<ChakraAttribute> attributes_;           ///< of the node being written
+  std::vector<ChakraAttribute> attributes_;  ///< of the node being written
+  std::vector<et_schema::SlotId> touched_;
   bool are_strides_told_ = false;                     ///< of the node being written
   std::map<std::uint64_t, Rounding> host_rounding_;   ///< by thread
   std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream

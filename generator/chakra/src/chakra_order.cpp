@@ -9,6 +9,19 @@
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
+namespace {
+
+void sort_unique(std::vector<StorageId>& storages) {
+  std::ranges::sort(storages);
+  storages.erase(std::unique(storages.begin(), storages.end()), storages.end());
+}
+
+bool contains(const std::vector<StorageId>& sorted, StorageId storage) {
+  return std::ranges::binary_search(sorted, storage);
+}
+
+}  // namespace
+
 /// Collects the parents of one node. Data flows along an edge if at least one reason for the edge
 /// says so.
 class ChakraOrder::Collector {
@@ -18,30 +31,42 @@ class ChakraOrder::Collector {
   void data(std::uint64_t parent) { add(parent, true); }
   void order(std::uint64_t parent) { add(parent, false); }
 
-  [[nodiscard]] ChakraEdges take(std::uint64_t launch) const {
+  [[nodiscard]] ChakraEdges take(std::uint64_t launch) {
+    std::ranges::sort(parents_, [](const Parent& a, const Parent& b) {
+      return a.id != b.id ? a.id < b.id : a.is_data && !b.is_data;
+    });
     ChakraEdges edges;
     if (launch != 0) {
       edges.all.push_back(launch);
     }
-    for (const auto& [parent, is_data] : parents_) {
-      if (parent != launch) {
-        edges.all.push_back(parent);
+    std::uint64_t last = 0;
+    for (const Parent& parent : parents_) {
+      if (parent.id == last) {
+        continue;
       }
-      if (!is_data) {
-        edges.order.push_back(parent);
+      last = parent.id;
+      if (parent.id != launch) {
+        edges.all.push_back(parent.id);
+      }
+      if (!parent.is_data) {
+        edges.order.push_back(parent.id);
       }
     }
     return edges;
   }
 
  private:
+  struct Parent {
+    std::uint64_t id = 0;
+    bool is_data = false;
+  };
   void add(std::uint64_t parent, bool is_data) {
     if (parent != 0 && parent != self_) {
-      parents_[parent] |= is_data;
+      parents_.push_back({parent, is_data});
     }
   }
   std::uint64_t self_;
-  std::map<std::uint64_t, bool> parents_;  ///< whether data flows
+  std::vector<Parent> parents_;
 };
 
 ChakraOrder::ChakraOrder(const et_schema::Program& program, std::uint64_t first)
@@ -71,15 +96,16 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   Uses uses;
   const auto storage_of = [this](SlotId slot) { return program_.slots[slot].storage; };
   et_schema::for_each_slot(instruction.args,
-                           [&](SlotId slot) { uses.reads.insert(storage_of(slot)); });
+                           [&](SlotId slot) { uses.reads.push_back(storage_of(slot)); });
+  sort_unique(uses.reads);
   et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-    if (!uses.reads.contains(storage_of(slot))) {
-      uses.writes.insert(storage_of(slot));
+    if (!contains(uses.reads, storage_of(slot))) {
+      uses.writes.push_back(storage_of(slot));
     }
   });
   const auto write = [&](const et_schema::Argument& argument) {
     et_schema::for_each_slot({argument},
-                             [&](SlotId slot) { uses.writes.insert(storage_of(slot)); });
+                             [&](SlotId slot) { uses.writes.push_back(storage_of(slot)); });
   };
   if (is_communication(instruction) && instruction.args.size() > 1) {
     write(instruction.args[1]);
@@ -92,8 +118,9 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
     }
   } else if (instruction.kind == InstructionKind::kNative ||
              instruction.kind == InstructionKind::kKernel) {
-    uses.writes.insert(uses.reads.begin(), uses.reads.end());
+    uses.writes.insert(uses.writes.end(), uses.reads.begin(), uses.reads.end());
   }
+  sort_unique(uses.writes);
   return uses;
 }
 
@@ -216,7 +243,7 @@ void ChakraOrder::add_device_order(const Instruction& instruction, ChakraIds ids
 
 void ChakraOrder::remember(const Instruction& instruction, const Uses& uses, ChakraIds ids) {
   for (const StorageId storage : uses.reads) {
-    if (!uses.writes.contains(storage)) {
+    if (!contains(uses.writes, storage)) {
       access_[storage].readers.push_back(ids);
     }
   }

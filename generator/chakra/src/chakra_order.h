@@ -49,8 +49,8 @@ class ChakraOrder {
 
  private:
   struct Uses {
-    std::set<et_schema::StorageId> reads;
-    std::set<et_schema::StorageId> writes;
+    std::vector<et_schema::StorageId> reads;
+    std::vector<et_schema::StorageId> writes;
   };
   /// Who last wrote a storage, and who read it since.
   struct Access {

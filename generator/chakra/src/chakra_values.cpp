@@ -1,13 +1,13 @@
 #include "chakra_values.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <span>
 
 #include "et_schema/model/slot_extent.h"
 #include "et_schema/support/json_text.h"
@@ -44,6 +44,21 @@ void append_text(std::string& out, std::string_view text) {
     }
   }
   out += mark;
+}
+
+/// Integers with a comma and a space between them, by no format that is read each time: a tensor
+/// has three lists.
+void append_integers(std::string& out, std::span<const std::int64_t> integers) {
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    out += i == 0 ? "" : ", ";
+    et_schema::append_json_int(out, integers[i]);
+  }
+}
+
+void append_list(std::string& out, std::span<const std::int64_t> integers) {
+  out += '[';
+  append_integers(out, integers);
+  out += ']';
 }
 
 /// A reader takes the text up to a comma or bracket as the type.
@@ -148,15 +163,18 @@ class Writer {
     const std::array<std::int64_t, 5> numbers = {
         std::int64_t{value.id} + 1, slot.sparse ? 0 : std::int64_t{slot.storage} + 1, slot.offset,
         numel, et_schema::item_size(slot.dtype)};
-    out_.values += fmt::format("[{}, '{}']", fmt::join(numbers, ", "),
-                               to_string(program_.storages[slot.storage].device));
+    out_.values += '[';
+    append_integers(out_.values, numbers);
+    out_.values += ", '";
+    out_.values += to_string(program_.storages[slot.storage].device);
+    out_.values += "']";
     out_.types += "Tensor(";
     out_.types +=
         slot.dtype == et_schema::DType::kUndefined ? "unknown" : et_schema::cpp_name(slot.dtype);
     out_.types += ')';
-    out_.shapes += fmt::format("[{}]", fmt::join(slot.sizes, ", "));
+    append_list(out_.shapes, slot.sizes);
     if (slot.strides_recorded || (out_.are_told && !slot.sparse)) {
-      out_.strides += fmt::format("[{}]", fmt::join(slot.strides, ", "));
+      append_list(out_.strides, slot.strides);
     } else {
       out_.strides += "[]";
     }
