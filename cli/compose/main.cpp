@@ -42,7 +42,6 @@ struct Arguments {
   std::string operators;
   std::string shapes_of;
   bool lists = false;
-  bool folds = false;
   Format format = Format::kText;
   bool quiet = false;
 };
@@ -92,8 +91,6 @@ Arguments read_arguments(int argc, char** argv) {
            "The benchmark or traces to take operators from");
   line.add_flag("--list", arguments.lists,
                 "List what the plan's pieces read and make; write nothing");
-  line.add_flag("--loops", arguments.folds,
-                "Write repeated instruction sequences once, as loops (bench.et version 3)");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
@@ -153,10 +150,7 @@ class Composing {
     refuse_output(arguments_.output, inputs(), "--output");
     const et_schema::Bench bench = compose_bench();
     progress_.show("writing");
-    et_schema::BenchWriting writing;
-    writing.loops =
-        arguments_.folds ? et_schema::LineLoops::kFolded : et_schema::LineLoops::kUnrolled;
-    et_schema::write_bench(bench, arguments_.output, writing);
+    et_schema::write_bench(bench, arguments_.output);
     progress_.clear();
     if (!arguments_.quiet || arguments_.format != Format::kText) {
       const std::uint64_t bytes = std::filesystem::file_size(arguments_.output);

@@ -33,7 +33,6 @@ constexpr const char* kExamples =
     "  generate traces/ --emit cpp out/                  the step as source: a CMake project for "
     "LibTorch\n"
     "  generate bench.et --emit python out/              the same for Python, from a benchmark\n"
-    "  generate traces/ -o small.et --reduce 0.02        equal layers as loops: a smaller file\n"
     "  generate bench.et -o blurred.et --shapes-within 5%\n"
     "                                                    other sizes, consistently, where times "
     "stay alike\n"
@@ -102,7 +101,6 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--kernels", Use::kCompile, !arguments.kernels.architectures.empty()},
       {"--compile-kernels", Use::kCompile, arguments.kernels.cpp},
       {"--obfuscate", Use::kChange, arguments.obfuscate},
-      {"--reduce", Use::kChange, arguments.reduce.has_value()},
       {"--shapes-within", Use::kChange, arguments.shapes_within.has_value()},
       {"--batch", Use::kChange, arguments.batch.has_value()},
       {"--world-size", Use::kChange, arguments.world.ranks > 0},
@@ -126,7 +124,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
        .failure = "the benchmark could not be written"});
   line.add("TRACE", arguments.paths,
            "Traces of all ranks: files, archives or folders; with --chakra, --emit, --obfuscate, "
-           "--reduce, --shapes-within, --batch, --world-size or --sign also one bench.et");
+           "--shapes-within, --batch, --world-size or --sign also one bench.et");
   line.add("-o,--output", arguments.output, "The benchmark to write");
   line.add("--chakra DIR", arguments.chakra_folder,
            "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
@@ -194,10 +192,6 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
            "With --obfuscate: where to write what was replaced, for the owner alone (default: "
            "OUTPUT.names.json)")
       .needs("--obfuscate");
-  line.add_number("--reduce SHARE", arguments.reduce, 0.0, 1.0,
-                  "Write repeated instruction sequences once, as loops (smaller file, same "
-                  "replay). Recorded times in a loop become their mean; the total of no operator "
-                  "class changes by more than SHARE (0.02 = 2 %)");
   add_blur_option(line, arguments.shapes_within);
   BatchTexts batch;
   add_batch_options(line, batch);

@@ -29,7 +29,6 @@ struct GenerateArguments {
   EmitChoice emit;
   KernelChoice kernels;
   SignChoice sign;
-  std::optional<double> reduce;
   std::optional<double> shapes_within;
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded

@@ -14,7 +14,7 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::counts, pages::facts_at, pages::ids, pages::shares, pages::summed, pages::table_at,
+using pages::counts, pages::facts_at, pages::ids, pages::summed, pages::table_at,
     pages::texts;
 using pages::Section;
 
@@ -68,16 +68,6 @@ Json hidden_json(const Hidden& hidden) {
           {"rounded_numbers", what.rounded_numbers},   {"cleared_numbers", what.cleared_numbers}};
 }
 
-Json reduced_json(const Reduced& reduced) {
-  const composer::Reduction& reduction = reduced.reduction;
-  return {{"loops", reduction.loops},
-          {"in_loops", reduction.in_loops},
-          {"instructions", reduction.instructions},
-          {"written", reduction.written},
-          {"bytes_before", reduced.bytes_before},
-          {"largest_change", reduction.largest_change}};
-}
-
 Section shapes_section(const Json& document) {
   return {"shapes",
           "Shapes: what stands for a size stands for it everywhere",
@@ -124,20 +114,6 @@ Section hidden_section(const Json& document) {
             texts("that file", "names_file")}),
        table_at(document, "/obfuscated/names", "Replaced names",
                 {texts("replaced", "name"), counts("names", "value")})}};
-}
-
-Section reduced_section(const Json& document) {
-  return {"reduced",
-          "Reduced",
-          {facts_at(
-              document, "",
-              {counts("loops", "reduced/loops"), counts("instructions in them", "reduced/in_loops"),
-               counts("instructions in all", "reduced/instructions"),
-               counts("instructions of loops that are written", "reduced/written"),
-               counts("bytes of the file without loops", "reduced/bytes_before"),
-               counts("bytes with them", "bytes"),
-               shares("most that the recorded time of a class of operators changed",
-                      "reduced/largest_change")})}};
 }
 
 }  // namespace
@@ -195,22 +171,6 @@ Hidden hide(et_schema::Bench& bench, const std::string& names_path) {
   return hidden;
 }
 
-Reduced reduce(et_schema::Bench& bench, et_schema::BenchWriting writing, double most) {
-  Reduced reduced;
-  reduced.bytes_before = et_schema::bench_bytes(bench, "bench.et", writing).size();
-  reduced.reduction = composer::even_loops(bench);
-  if (reduced.reduction.largest_change > most) {
-    throw et_schema::run_failed(
-        "the loops' mean times are too far from the recorded ones",
-        {.field = "--reduce",
-         .expected = fmt::format("a change of {:.4f} at most", most),
-         .got = fmt::format("{:.4f} of {}", reduced.reduction.largest_change,
-                            reduced.reduction.of_class),
-         .hint = "allow more, or leave --reduce out"});
-  }
-  return reduced;
-}
-
 void add_changes(Json& document, const Changes& changes) {
   if (changes.blurred) {
     document["shapes"] = blurred_json(*changes.blurred);
@@ -227,9 +187,6 @@ void add_changes(Json& document, const Changes& changes) {
   }
   if (changes.hidden) {
     document["obfuscated"] = hidden_json(*changes.hidden);
-  }
-  if (changes.reduced) {
-    document["reduced"] = reduced_json(*changes.reduced);
   }
 }
 
@@ -257,9 +214,6 @@ void add_change_sections(pages::Page& page, const Json& document, const Changes&
         {"removed",
          "Machine code that was left out, since its grids are of the recorded sizes",
          {facts_at(document, "", {counts("kernels: stubs now", "removed_kernels")})}});
-  }
-  if (changes.reduced) {
-    page.sections.push_back(reduced_section(document));
   }
 }
 

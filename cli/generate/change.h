@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/command_line.h"
-#include "composer/reduce/reduce.h"
 #include "et_schema/bench/bench.h"
 #include "generator/resize/batch.h"
 #include "generator/resize/blur_shapes.h"
@@ -17,7 +16,7 @@
 
 namespace understudy::cli {
 
-// What makes another benchmark of one: other sizes, no names, loops.
+// What makes another benchmark of one: other sizes, no names.
 
 /// Another size of the data: FROM:TO, at most one of them.
 struct BatchTexts {
@@ -46,15 +45,6 @@ void refuse_obfuscation(const std::string& output, const std::string& chakra_fol
 /// owner.
 [[nodiscard]] Hidden hide(et_schema::Bench& bench, const std::string& names_path);
 
-/// What --reduce did.
-struct Reduced {
-  composer::Reduction reduction;
-  std::uint64_t bytes_before = 0;  ///< of the file without loops
-};
-/// Makes loops even so that they can be written once. Throws Error (failed) if the recorded time of
-/// an operator class would change by more than `most`.
-[[nodiscard]] Reduced reduce(et_schema::Bench& bench, et_schema::BenchWriting writing, double most);
-
 /// All that was done to a benchmark.
 struct Changes {
   /// With another batch size.
@@ -68,7 +58,6 @@ struct Changes {
   std::uint64_t scaled_dropped_bodies = 0;  ///< operators without what was recorded below them
   std::size_t removed_kernels = 0;          ///< whose machine code does not fit changed sizes
   std::optional<Hidden> hidden = {};
-  std::optional<Reduced> reduced = {};
 };
 /// A key for each: docs/formats.md, "generate --format json".
 void add_changes(nlohmann::ordered_json& document, const Changes& changes);

@@ -29,7 +29,7 @@ namespace {
 
 /// What is made of a benchmark that is there.
 constexpr const char* kOfBench =
-    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --reduce, --shapes-within, --batch, "
+    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --shapes-within, --batch, "
     "--world-size or --sign";
 
 /// What a benchmark holds was chosen when it was made.
@@ -100,16 +100,12 @@ std::string name_of(const std::string& path) {
 /// `bytes`: of the benchmark's file if it was there before.
 void write_bench(const GenerateArguments& arguments, et_schema::Bench& bench, std::string bytes,
                  Generated& made) {
-  et_schema::BenchWriting writing(arguments.keep_names ? et_schema::ManifestNames::kClear
-                                                       : et_schema::ManifestNames::kHashed);
-  if (arguments.reduce) {
-    made.changes.reduced = reduce(bench, writing, *arguments.reduce);
-    writing.loops = et_schema::LineLoops::kFolded;
-  }
+  const auto names = arguments.keep_names ? et_schema::ManifestNames::kClear
+                                          : et_schema::ManifestNames::kHashed;
   const char* const change = first_given(arguments, Use::kChange);
   const bool is_as_read = change == nullptr || std::string_view(change) == "--sign";
   if (bytes.empty() || !is_as_read) {
-    bytes = et_schema::bench_bytes(bench, arguments.output, writing);
+    bytes = et_schema::bench_bytes(bench, arguments.output, names);
   }
   bytes = signed_as(arguments.sign, std::move(bytes), arguments.output);
   et_schema::write_file_atomically(arguments.output, bytes);

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "composer/mix/fit.h"
-#include "composer/reduce/reduce.h"
 #include "testing/error_text.h"
 #include "testing/made_program.h"
 
@@ -342,53 +341,6 @@ TEST(Fit, FindsTheFewestStepsWithTheShares) {
   EXPECT_NEAR(found.shares[1], 0.75, 1e-9);
   EXPECT_NEAR(found.distance, 0, 1e-9);
   EXPECT_EQ(compose(found.plan, load).programs[0].instructions.size(), 6U);
-}
-
-TEST(Reduce, TimesOfAClassStayAndRepetitionsAreEven) {
-  Bench bench = compose(
-      plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 8, tensors: own}\n"), load);
-  bench.programs.edit(0).instructions[4].timing->host_ns = 1800;
-  const Reduction reduction = even_loops(bench);
-  EXPECT_EQ(reduction.instructions, 24U);
-  EXPECT_GE(reduction.in_loops, 21U);
-  EXPECT_LT(reduction.largest_change, 1e-3);
-  EXPECT_EQ(bench.programs[0].instructions[4].timing->host_ns, 1100);
-  et_schema::BenchWriting folded;
-  folded.loops = et_schema::LineLoops::kFolded;
-  const std::string bytes = et_schema::bench_bytes(bench, "b.et", folded);
-  EXPECT_LT(bytes.size(), et_schema::bench_bytes(bench).size());
-  const Bench read = et_schema::read_bench_bytes(bytes, "b.et");
-  EXPECT_EQ(read, bench);
-}
-
-TEST(Reduce, InstructionsThatDoNotBeginInTheirOrderBeginInTheStep) {
-  Bench bench = compose(
-      plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 8, tensors: own}\n"), load);
-  std::vector<Instruction>& instructions = bench.programs.edit(0).instructions;
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    instructions[i].timing->start_ns = static_cast<std::int64_t>(10 * (instructions.size() - i));
-  }
-  static_cast<void>(even_loops(bench));
-  for (const Instruction& instruction : instructions) {
-    EXPECT_GE(instruction.timing->start_ns, 0);
-    EXPECT_LE(instruction.timing->start_ns, 240);
-  }
-  EXPECT_EQ(et_schema::read_bench_bytes(et_schema::bench_bytes(bench), "b.et"), bench);
-}
-
-TEST(Reduce, HeapBlocksStayWhereAllRepetitionsHaveThem) {
-  Bench bench = compose(
-      plan_of("pieces:\n  p: {of: a}\nrun:\n  - {piece: p, repeat: 3, tensors: own}\n"), load);
-  Program& program = bench.programs.edit(0);
-  ASSERT_EQ(program.instructions.size(), 9U);
-  for (const std::size_t repetition : {0U, 3U, 6U}) {
-    program.heap_blocks[repetition + 1] = {{1 << 20, 0}, {1 << 16, 64}};
-    program.heap_blocks[repetition + 2] = {{1 << 20, repetition}};
-  }
-  const et_schema::HeapBlocksByInstruction before = program.heap_blocks;
-  static_cast<void>(even_loops(bench));
-  EXPECT_EQ(program.heap_blocks, (et_schema::HeapBlocksByInstruction{
-                                     {1, before.at(1)}, {4, before.at(4)}, {7, before.at(7)}}));
 }
 
 TEST(Compose, PlacesInTheHeapOfAnotherProcessAreNotTaken) {

@@ -15,7 +15,6 @@ understudy_test(formats_test
     formats/bench/benchmark_hash_test.cpp
     formats/bench/formats_doc_test.cpp
     formats/bench/kernels_test.cpp
-    formats/bench/line_loops_test.cpp
     formats/bench/program_refusal_test.cpp
     formats/bench/signature_test.cpp
     formats/operator_times/operator_times_test.cpp

@@ -29,7 +29,6 @@
 #include "et_schema/support/quote.h"
 #include "et_schema/support/read_file.h"
 #include "et_schema/support/zip.h"
-#include "line_loops.h"
 #include "program_check.h"
 
 namespace understudy::et_schema {
@@ -63,8 +62,8 @@ void check_utf8(const std::string& text, const std::string& file) {
 // Groups ranks by behaviour: the first rank of each behaviour gives the shared file.
 class Packer {
  public:
-  Packer(const Bench& bench, const std::string& file, BenchWriting writing)
-      : bench_(bench), file_(file), writing_(writing) {}
+  Packer(const Bench& bench, const std::string& file, ManifestNames names)
+      : bench_(bench), file_(file), names_(names) {}
 
   std::vector<ZipMember> pack() {
     Manifest manifest;
@@ -73,7 +72,6 @@ class Packer {
     for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
       manifest.ranks.push_back(pack_rank(rank));
     }
-    manifest.version = has_loops_ ? kBenchVersion : kBenchVersionWithoutLoops;
     members_.front() = {kManifestName, manifest_to_json(manifest)};
     std::ranges::move(timings_, std::back_inserter(members_));
     for (const ZipMember& member : members_) {
@@ -109,32 +107,22 @@ class Packer {
         program_to_text(program, TextDetail::kBehaviour), Shared{rank, members_.size()});
     if (is_new) {
       const std::string name = "programs/" + std::to_string(members_.size() - 1) + ".jsonl";
-      members_.push_back({name, folded(program_to_text(program))});
+      members_.push_back({name, program_to_text(program)});
     }
     const Shared& where = shared->second;
     Manifest::Rank packed{members_[where.member].name,
                           differences(bench_.programs[where.first_rank], program),
-                          writing_.names == ManifestNames::kHashed ? hashed_names(program.selection)
-                                                                   : program.selection,
+                          names_ == ManifestNames::kHashed ? hashed_names(program.selection)
+                                                           : program.selection,
                           program.losses,
                           program.profile,
                           {},
                           {}};
     if (program.profile) {
       packed.timings = "timings/" + std::to_string(rank) + ".jsonl";
-      timings_.push_back({packed.timings, folded(timings_to_text(program))});
+      timings_.push_back({packed.timings, timings_to_text(program)});
     }
     return packed;
-  }
-
-  std::string folded(std::string text) {
-    if (writing_.loops == LineLoops::kUnrolled) {
-      return text;
-    }
-    std::string shorter = fold_lines(text);
-    UNDERSTUDY_ASSERT(unfold_lines(shorter, file_, kMostUnfoldedBytes) == text);
-    has_loops_ = has_loops_ || shorter.size() != text.size();
-    return shorter;
   }
 
   struct Shared {
@@ -143,8 +131,7 @@ class Packer {
   };
   const Bench& bench_;
   const std::string& file_;
-  BenchWriting writing_;
-  bool has_loops_ = false;
+  ManifestNames names_;
   std::map<std::string, Shared> shared_;  // by behaviour
   std::map<const Program*, Manifest::Rank> packed_;
   std::vector<ZipMember> members_{ZipMember{}};  // the manifest stands first
@@ -202,8 +189,7 @@ class Unpacker {
     program.losses = rank.losses;
     program.profile = rank.profile;
     if (program.profile) {
-      const std::string name = file_ + "/" + rank.timings;
-      apply_timings(unfold_lines(member(rank.timings), name, kMostUnfoldedBytes), name, program);
+      apply_timings(member(rank.timings), file_ + "/" + rank.timings, program);
     }
     check_program(program, groups,
                   {file_ + "/" + rank.program, number, "make the benchmark again with `generate`"});
@@ -234,7 +220,7 @@ class Unpacker {
   }
 
   const Program& shared_program(const std::string& name) {
-    const std::string text = unfold_lines(member(name), file_ + "/" + name, kMostUnfoldedBytes);
+    const std::string& text = member(name);
     // A small file may name one program for many ranks: each copy counts.
     expanded_bytes_ += text.size();
     if (expanded_bytes_ > limits_.max_total_bytes) {
@@ -291,18 +277,14 @@ int Bench::recorded_world_size() const {
   return std::max({world_size(), in_groups, partial ? static_cast<int>(partial->world_size) : 1});
 }
 
-std::string bench_bytes(const Bench& bench, const std::string& file, BenchWriting writing) {
+std::string bench_bytes(const Bench& bench, const std::string& file, ManifestNames names) {
   UNDERSTUDY_ASSERT(!bench.programs.empty());
   UNDERSTUDY_ASSERT(bench.sources.empty() || bench.sources.size() == bench.programs.size());
-  return zip_bytes(Packer(bench, file, writing).pack());
+  return zip_bytes(Packer(bench, file, names).pack());
 }
 
-std::vector<InstructionLoop> find_loops(const Program& program) {
-  return instruction_loops(program_to_text(program));
-}
-
-void write_bench(const Bench& bench, const std::string& path, BenchWriting writing) {
-  write_file_atomically(path, bench_bytes(bench, path, writing));
+void write_bench(const Bench& bench, const std::string& path, ManifestNames names) {
+  write_file_atomically(path, bench_bytes(bench, path, names));
 }
 
 bool is_bench_file(const std::string& path) {

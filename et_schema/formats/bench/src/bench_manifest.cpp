@@ -294,7 +294,7 @@ static std::string lines_of(const std::vector<Item>& items, const char* index_ke
 std::string manifest_to_json(const Manifest& manifest) {
   std::string out = fmt::format(
       "{{\"format\":\"{}\",\n\"version\":{},\n\"tool_version\":{},\n\"world_size\":{}", kFormat,
-      manifest.version, dump_lines(manifest.bench.tool_version, 0), manifest.ranks.size());
+      kBenchVersion, dump_lines(manifest.bench.tool_version, 0), manifest.ranks.size());
   if (manifest.bench.partial) {
     out += ",\n\"partial\":" + dump_lines(json_of(*manifest.bench.partial), 0);
   }

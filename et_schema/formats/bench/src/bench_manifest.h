@@ -26,7 +26,6 @@ struct Manifest {
   };
   Bench bench;  ///< without what the ranks and other members hold
   std::vector<Rank> ranks;
-  int version = kBenchVersion;
 };
 
 /// One source, group and rank a line, so that a person can read it.

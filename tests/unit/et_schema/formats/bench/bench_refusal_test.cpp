@@ -173,7 +173,7 @@ TEST(BenchRefusal, ANewerVersion) {
                                 })),
             told("the benchmark is of a newer format than this program reads",
                  "file: bench.et/manifest.json", "field: version",
-                 "expected: version 3 or older, which Understudy 0.1.0 reads",
+                 "expected: version 2 or older, which Understudy 0.1.0 reads",
                  "got: version 4, written by Understudy 2.0.0",
                  "hint: use that version of Understudy or a newer one, or make the benchmark again "
                  "with this one"));

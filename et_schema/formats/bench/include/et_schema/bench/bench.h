@@ -14,9 +14,7 @@ namespace understudy::et_schema {
 
 /// Version of the file format. Raised when an older reader would misread a newer file; a reader
 /// refuses what is newer.
-inline constexpr int kBenchVersion = 3;
-/// What is written where no member has loops: older readers take it.
-inline constexpr int kBenchVersionWithoutLoops = 2;
+inline constexpr int kBenchVersion = 2;
 
 /// Where a rank's program came from.
 struct Source {
@@ -73,13 +71,6 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-/// Instructions that repeat: `period` of them, `times` times, from `first`.
-struct InstructionLoop {
-  std::size_t first = 0;
-  std::size_t period = 0;
-  std::size_t times = 0;
-};
-
 /// A benchmark: what bench.et holds. `programs[r]` is rank r's.
 struct Bench {
   std::string tool_version;
@@ -119,28 +110,16 @@ enum class ManifestNames : std::uint8_t {
 /// check it.
 [[nodiscard]] Selection hashed_names(Selection selection);
 
-/// Whether lines that repeat, but for numbers that grow evenly, are written once.
-enum class LineLoops : std::uint8_t { kUnrolled, kFolded };
-
-/// How a benchmark is written.
-struct BenchWriting {
-  BenchWriting(ManifestNames manifest_names = ManifestNames::kClear) : names(manifest_names) {}
-  ManifestNames names = ManifestNames::kClear;
-  LineLoops loops = LineLoops::kUnrolled;
-};
-
-/// The loops that kFolded would write of a program's instructions.
-[[nodiscard]] std::vector<InstructionLoop> find_loops(const Program& program);
-
 /// Writes bench.et: a zip with manifest.json and programs/K.jsonl, beside the target and renamed
 /// when whole. The same bench gives the same bytes. Ranks whose programs differ only in node ids,
 /// peers, roots and splits share a file, with a table of differences in the manifest. Throws Error
 /// (failed) if the file cannot be written.
-void write_bench(const Bench& bench, const std::string& path, BenchWriting writing = {});
+void write_bench(const Bench& bench, const std::string& path,
+                 ManifestNames names = ManifestNames::kClear);
 
 /// The bytes of that file; `file` names it in errors.
 [[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et",
-                                      BenchWriting writing = {});
+                                      ManifestNames names = ManifestNames::kClear);
 
 /// What tells benchmarks apart: 16 hexadecimal digits (XXH3) over the process groups and all ranks'
 /// programs. Names of files, recorded times and the tool's version do not enter, so that a trace
