@@ -42,21 +42,11 @@ constexpr const char* kExamples =
     "  generate traces/ -o bench.et --kernels sm_80,sm_90\n"
     "                                                    with its Triton kernels compiled for two "
     "GPUs\n"
-    "  generate traces/ -o bench.et --compile-kernels    with its C++ kernels as machine code\n"
-    "  generate --new-key my.key                         a key to sign with; my.key.pub is for "
-    "others\n"
-    "  generate bench.et --sign my.key -o signed.et      signed: any change is noticed\n";
+    "  generate traces/ -o bench.et --compile-kernels    with its C++ kernels as machine code\n";
 
 /// Throws Error (usage) where there is nothing to do, or what cannot be done at once.
 void check(const GenerateArguments& arguments) {
   const bool writes = first_given(arguments, Use::kWrite) != nullptr;
-  if (!arguments.sign.new_key_path.empty()) {
-    refuse_if(!arguments.paths.empty() || writes || first_given(arguments, Use::kChange) != nullptr,
-              "--new-key goes without other inputs and outputs", "--new-key",
-              "generate --new-key FILE", "traces or an output beside it",
-              "make the key first, then --sign with it");
-    return;
-  }
   const char* kernels = arguments.kernels.flag();
   const bool has_output = !arguments.output.empty();
   refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
@@ -69,8 +59,6 @@ void check(const GenerateArguments& arguments) {
     refuse_if(!has_output, "only a benchmark holds compiled kernels", kernels, "-o BENCH",
               "no --output");
   }
-  refuse_if(!arguments.sign.key_path.empty() && !has_output, "only a benchmark can be signed",
-            "--sign", "-o BENCH", "no --output");
   refuse_if(!writes, "nothing to write", "--output",
             "-o BENCH, --chakra DIR or --emit LANGUAGE FOLDER", "none of them",
             "generate --help has examples");
@@ -105,7 +93,6 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--batch", Use::kChange, arguments.batch.has_value()},
       {"--world-size", Use::kChange, arguments.world.ranks > 0},
       {"--ranks-per-program", Use::kChange, arguments.world.ranks_per_program > 0},
-      {"--sign", Use::kChange, !arguments.sign.key_path.empty()},
       {"--output", Use::kWrite, !arguments.output.empty()},
       {"--chakra", Use::kWrite, !arguments.chakra_folder.empty()},
       {"--emit", Use::kWrite, !arguments.emit.folder.empty()}};
@@ -124,7 +111,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
        .failure = "the benchmark could not be written"});
   line.add("TRACE", arguments.paths,
            "Traces of all ranks: files, archives or folders; with --chakra, --emit, --obfuscate, "
-           "--shapes-within, --batch, --world-size or --sign also one bench.et");
+           "--shapes-within, --batch or --world-size also one bench.et");
   line.add("-o,--output", arguments.output, "The benchmark to write");
   line.add("--chakra DIR", arguments.chakra_folder,
            "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
@@ -198,7 +185,6 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   add_world_options(line, arguments.world);
   add_kernels_options(line, arguments.kernels);
   add_emit_options(line, arguments.emit);
-  add_sign_options(line, arguments.sign);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
   arguments.batch = batch.parsed();

@@ -28,7 +28,6 @@ struct GenerateArguments {
   bool obfuscate = false;
   EmitChoice emit;
   KernelChoice kernels;
-  SignChoice sign;
   std::optional<double> shapes_within;
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
@@ -45,7 +44,7 @@ enum class Use : std::uint8_t {
 
 /// The first option of that use that was given; null where none was. Which options go together
 /// follows from this table alone: a benchmark that is there takes kChange and kWrite, and --output
-/// only beside kChange; --new-key takes none.
+/// only beside kChange.
 [[nodiscard]] const char* first_given(const GenerateArguments& arguments, Use use);
 
 /// Throws et_schema::Error (usage): nothing to do, or what cannot be done at once.

@@ -14,8 +14,7 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::counts, pages::facts_at, pages::ids, pages::summed, pages::table_at,
-    pages::texts;
+using pages::counts, pages::facts_at, pages::ids, pages::summed, pages::table_at, pages::texts;
 using pages::Section;
 
 constexpr double kMost = 0.5;

@@ -143,9 +143,6 @@ Json generated_json(const Generated& made) {
   if (made.kernels) {
     document["kernels"] = kernels_json(*made.kernels);
   }
-  if (!made.signed_by.empty()) {
-    document["signed_by"] = made.signed_by;
-  }
   add_changes(document, made.changes);
   if (made.chakra) {
     document["chakra"] = chakra_json(*made.chakra);
@@ -314,10 +311,6 @@ pages::Page generated_page(const Generated& made) {
     page.sections.push_back(kernels_section(document));
   }
   add_change_sections(page, document, made.changes);
-  if (!made.signed_by.empty()) {
-    page.sections.push_back(
-        {"signed", "Signed", {facts_at(document, "", {texts("by key", "signed_by")})}});
-  }
   return made_by("generate", std::move(page), document, "generated.json");
 }
 

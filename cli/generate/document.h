@@ -21,7 +21,6 @@ struct Generated {
   std::optional<WrittenChakra> chakra = {};
   std::optional<KernelsMade> kernels = {};
   Changes changes = {};
-  std::string signed_by = {};  ///< a public key; empty: nobody
 };
 
 /// What was selected, opened and why, where recorded times come from, and what was lost; what made

@@ -12,10 +12,8 @@
 #include "compile/compile.h"
 #include "compile/world_options.h"
 #include "et_schema/bench/bench.h"
-#include "et_schema/bench/signature.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
-#include "et_schema/support/read_file.h"
 #include "generate/arguments.h"
 #include "generate/change.h"
 #include "generate/document.h"
@@ -29,8 +27,7 @@ namespace {
 
 /// What is made of a benchmark that is there.
 constexpr const char* kOfBench =
-    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --shapes-within, --batch, "
-    "--world-size or --sign";
+    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --shapes-within, --batch or --world-size";
 
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const GenerateArguments& arguments) {
@@ -52,24 +49,18 @@ void refuse_choices(const GenerateArguments& arguments) {
   }
 }
 
-/// A benchmark, and the bytes of its file if it was there before.
-struct Taken {
-  Compiled compiled;
-  std::string bytes;
-};
-
-Taken read_or_compile(const GenerateArguments& arguments, Progress& progress) {
+Compiled read_or_compile(const GenerateArguments& arguments, Progress& progress) {
   std::error_code error;
   const bool is_bench = arguments.paths.size() == 1 &&
                         std::filesystem::is_regular_file(arguments.paths[0], error) &&
                         et_schema::is_bench_file(arguments.paths[0]);
   if (!is_bench) {
-    Taken taken{compile_traces(arguments.paths, arguments.options, arguments.profiles, progress),
-                ""};
+    Compiled compiled =
+        compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
     if (arguments.repair_messages) {
-      matching::repair_messages(taken.compiled.bench.programs, taken.compiled.bench.groups);
+      matching::repair_messages(compiled.bench.programs, compiled.bench.groups);
     }
-    return taken;
+    return compiled;
   }
   const bool has_use = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
                        first_given(arguments, Use::kChange) != nullptr;
@@ -83,11 +74,10 @@ Taken read_or_compile(const GenerateArguments& arguments, Progress& progress) {
   }
   refuse_choices(arguments);
   progress.show("reading");
-  std::string bytes = et_schema::read_file(arguments.paths[0], et_schema::process_limits());
-  et_schema::Bench bench = et_schema::read_bench_bytes(bytes, arguments.paths[0]);
+  et_schema::Bench bench = et_schema::read_bench(arguments.paths[0]);
   et_schema::use_operator_maps(bench, arguments.paths[0]);
   refuse_operators(bench, arguments.paths[0], arguments.options.allowed_operators);
-  return {{std::move(bench), {}}, std::move(bytes)};
+  return {std::move(bench), {}};
 }
 
 /// What a project is called: as its folder, file or archive is.
@@ -97,34 +87,12 @@ std::string name_of(const std::string& path) {
   return name.substr(0, name.find('.'));
 }
 
-/// `bytes`: of the benchmark's file if it was there before.
-void write_bench(const GenerateArguments& arguments, et_schema::Bench& bench, std::string bytes,
-                 Generated& made) {
-  const auto names = arguments.keep_names ? et_schema::ManifestNames::kClear
-                                          : et_schema::ManifestNames::kHashed;
-  const char* const change = first_given(arguments, Use::kChange);
-  const bool is_as_read = change == nullptr || std::string_view(change) == "--sign";
-  if (bytes.empty() || !is_as_read) {
-    bytes = et_schema::bench_bytes(bench, arguments.output, names);
-  }
-  bytes = signed_as(arguments.sign, std::move(bytes), arguments.output);
-  et_schema::write_file_atomically(arguments.output, bytes);
-  made.path = arguments.output;
-  made.bytes = bytes.size();
-  if (const auto signer = et_schema::find_signer(bytes, arguments.output)) {
-    made.signed_by = signer->hex();
-  }
-}
-
 /// All that is read.
 std::vector<std::string> inputs_of(const GenerateArguments& arguments) {
   std::vector<std::string> inputs = arguments.paths;
   inputs.insert(inputs.end(), arguments.profiles.files.begin(), arguments.profiles.files.end());
   inputs.insert(inputs.end(), arguments.profiles.graph_runs.begin(),
                 arguments.profiles.graph_runs.end());
-  if (!arguments.sign.key_path.empty()) {
-    inputs.push_back(arguments.sign.key_path);
-  }
   return inputs;
 }
 
@@ -182,18 +150,14 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
 
 int generate(const GenerateArguments& arguments) {
   use_operator_maps(arguments.op_maps);
-  if (!arguments.sign.new_key_path.empty()) {
-    write_new_key(arguments.sign, arguments.quiet);
-    return kStatusOk;
-  }
   const std::string names_path =
       arguments.names_path.empty() ? arguments.output + ".names.json" : arguments.names_path;
   refuse_outputs(arguments, names_path);
   Progress progress(arguments.quiet);
   progress.tick();
-  Taken taken = read_or_compile(arguments, progress);
-  et_schema::Bench& bench = taken.compiled.bench;
-  Generated made{.bench = bench, .unlinked = taken.compiled.unlinked_profiles};
+  Compiled compiled = read_or_compile(arguments, progress);
+  et_schema::Bench& bench = compiled.bench;
+  Generated made{.bench = bench, .unlinked = compiled.unlinked_profiles};
   if (arguments.kernels.flag() != nullptr) {
     progress.show("compiling kernels");
     made.kernels = compile_kernels(bench, arguments.paths, arguments.kernels);
@@ -201,7 +165,13 @@ int generate(const GenerateArguments& arguments) {
   change_bench(arguments, names_path, bench, made.changes, progress);
   const bool has_chakra = !arguments.chakra_folder.empty();
   if (!arguments.output.empty()) {
-    write_bench(arguments, bench, std::move(taken.bytes), made);
+    const std::string bytes =
+        et_schema::bench_bytes(bench, arguments.output,
+                               arguments.keep_names ? et_schema::ManifestNames::kClear
+                                                    : et_schema::ManifestNames::kHashed);
+    et_schema::write_file_atomically(arguments.output, bytes);
+    made.path = arguments.output;
+    made.bytes = bytes.size();
   }
   if (has_chakra) {
     made.chakra = write_chakra(bench, arguments.chakra_folder);

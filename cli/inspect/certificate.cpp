@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/bench/signature.h"
+#include "et_schema/bench/bench.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/support/content_hash.h"
@@ -88,11 +88,6 @@ Json selection_of(const Bench& bench) {
   return {{"step", first.step}, {"filters", first.filters}};
 }
 
-Json signed_by(const std::string& bytes, const std::string& path) {
-  const std::optional<et_schema::PublicKey> signer = et_schema::find_signer(bytes, path);
-  return signer ? Json(signer->hex()) : Json(nullptr);
-}
-
 Json certificate_document(const std::string& path, const std::optional<CertifiedReport>& report,
                           const std::optional<std::string>& licence) {
   const std::string bytes = et_schema::read_file(path, et_schema::process_limits());
@@ -112,7 +107,6 @@ Json certificate_document(const std::string& path, const std::optional<Certified
           {"world_size", bench.world_size()},
           {"recorded_world_size", bench.recorded_world_size()},
           {"licence", licence ? Json(*licence) : Json(nullptr)},
-          {"signed_by", signed_by(bytes, path)},
           {"sources", sources_of(bench)},
           {"selection", selection_of(bench)},
           {"operators", contents.operators},
@@ -190,13 +184,9 @@ pages::Section sources_section(const Json& document) {
 pages::Page certificate_page(const std::string& path, const std::optional<CertifiedReport>& report,
                              const std::optional<std::string>& licence) {
   const Json document = certificate_document(path, report, licence);
-  const Json& signer = document["signed_by"];
   pages::Page page;
   page.title = "Certificate of a benchmark";
-  page.verdict =
-      signer.is_null()
-          ? "Nobody signed it: it says what is in the file, not who made it."
-          : fmt::format("Signed, all of it, by the owner of key {}.", signer.get<std::string>());
+  page.verdict = "It says what is in the file, not who made it.";
   page.sections = {{"file",
                     "The file",
                     {facts_of(document, "/",

@@ -33,8 +33,7 @@ constexpr const char* kExamples =
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
     "  replay bench.et --op-library LIB.so        with custom operators\n"
     "  mpirun -np 8 replay --sweep all_reduce,all_to_all --sizes 1K:1G:2\n"
-    "                                             communication alone, as nccl-tests measure it\n"
-    "  replay bench.et --require-signature K.pub  refused unless K's owner signed it\n";
+    "                                             communication alone, as nccl-tests measure it\n";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first ends the measurement, and the report holds\n"
@@ -269,8 +268,6 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   line.add("--checksums FILE", arguments.checksums_path,
            "Write a checksum of each operator's results in a first iteration to this file; with "
            "several ranks, rank R writes FILE.R");
-  line.add("--require-signature PUBKEY", arguments.signer_path,
-           "Refuse a benchmark unless the owner of this public key signed it as it is");
   line.add("--report FILE", arguments.report_path, "Write the report to this file, as JSON");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output where --report takes the result");

@@ -25,7 +25,6 @@ struct ReplayArguments {
   std::string operator_times_path;
   std::string trace_path;
   std::string checksums_path;
-  std::string signer_path;  ///< of the public key whose signature is required; empty: none is
   Format format = Format::kText;
   bool quiet = false;
   replayer::ReplayOptions options;

@@ -182,12 +182,8 @@ void ReplayJob::load() {
 }
 
 void ReplayJob::refuse_outputs() const {
-  std::vector<std::string> inputs = {arguments_.input};
-  if (!arguments_.signer_path.empty()) {
-    inputs.push_back(arguments_.signer_path);
-  }
   for (const NamedOutput& output : outputs()) {
-    refuse_output(output.path, inputs, output.flag);
+    refuse_output(output.path, {arguments_.input}, output.flag);
   }
   refuse_shared_outputs(outputs());
 }

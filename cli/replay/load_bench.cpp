@@ -5,28 +5,13 @@
 
 #include "compile/compile.h"
 #include "et_schema/bench/kernels.h"
-#include "et_schema/bench/signature.h"
 #include "et_schema/support/error.h"
-#include "et_schema/support/input_limit.h"
-#include "et_schema/support/read_file.h"
 #include "replay/job.h"
 
 namespace understudy::cli {
 namespace {
 
 using et_schema::Bench;
-
-/// The very bytes whose signature was looked at.
-Bench read_signed_bench(const std::string& path, const std::string& signer_path) {
-  const auto limits = et_schema::process_limits();
-  const std::string bytes = et_schema::read_file(path, limits);
-  if (!signer_path.empty()) {
-    et_schema::require_signature(
-        bytes, path,
-        et_schema::parse_public_key(et_schema::read_file(signer_path, limits), signer_path));
-  }
-  return et_schema::read_bench_bytes(bytes, path);
-}
 
 /// What a trace is compiled with: the part of it that is replayed.
 generator::GenerateOptions options_of(const replayer::ReplayOptions& options) {
@@ -64,19 +49,11 @@ Bench load_bench(const ReplayArguments& arguments, Progress& progress) {
   const std::string& path = arguments.input;
   const bool is_file = std::filesystem::is_regular_file(path);
   if (is_file && et_schema::is_bench_file(path)) {
-    Bench bench = read_signed_bench(path, arguments.signer_path);
+    Bench bench = et_schema::read_bench(path);
     et_schema::use_operator_maps(bench, path);
     refuse_operators(bench, path, arguments.options.allowed_operators);
     refuse_machine_code(bench, arguments);
     return bench;
-  }
-  if (!arguments.signer_path.empty()) {
-    throw et_schema::bad_input("only a benchmark can be signed",
-                               {.file = path,
-                                .field = "--require-signature",
-                                .expected = "a bench.et",
-                                .got = "something else",
-                                .hint = "generate TRACE… --sign KEY -o BENCH makes one"});
   }
   return compile_traces({path}, options_of(arguments.options), {}, progress).bench;
 }

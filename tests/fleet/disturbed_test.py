@@ -180,13 +180,13 @@ class Disturbed(unittest.TestCase):
         fleet = self.fleet(2)
         job = str(fleet.folder / "jobs" / fleet.names[0])
         outside = self.folder / "outside"
-        for flags in (f"--emit cpp {outside}", f"--obfuscate --names {outside}", f"-o {outside}", f"--chakra={outside}", f"--new-key {outside}",
+        for flags in (f"--emit cpp {outside}", f"--obfuscate --names {outside}", f"-o {outside}", f"--chakra={outside}",
                       f"--only comms {outside}", "--version"):
             done = fleet.run_whole("add", job, f"--flags={flags}")
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn("flags that a job cannot have", done.stderr)
         fleet.run("add", job, "--flags=--subgraph a b --profile=x --obfuscate --step 3")
-        fleet.write("UPDATE job SET flags = ? WHERE name = ?", json.dumps(["--new-key", str(outside)]), fleet.names[0])  # as an earlier version took them
+        fleet.write("UPDATE job SET flags = ? WHERE name = ?", json.dumps(["--chakra", str(outside)]), fleet.names[0])  # as an earlier version took them
         night = self.night(fleet, status=1)
         self.assertEqual([row["job"] for row in night["broken"]], [fleet.names[0]])
         self.assertIn("flags that a job cannot have", night["broken"][0]["text"])

@@ -2,7 +2,6 @@
 #include "bench_samples.h"
 #include "et_schema/bench/bench.h"
 #include "et_schema/bench/program_text.h"
-#include "et_schema/bench/signature.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/zip.h"
@@ -12,15 +11,7 @@
 namespace understudy::et_schema {
 namespace {
 
-enum class Part : unsigned char {
-  kFile,
-  kManifest,
-  kProgram,
-  kPacked,
-  kTimings,
-  kSignature,
-  kCount
-};
+enum class Part : unsigned char { kFile, kManifest, kProgram, kPacked, kTimings, kCount };
 
 // Between manifest and program in inputs of Part::kPacked; no JSON holds it.
 constexpr char kSeparator = '\x1e';
@@ -70,13 +61,6 @@ void check_packed(std::string_view texts) {
   check_file(zip_bytes({{kManifestName, manifest}, {"programs/0.jsonl", program}}));
 }
 
-/// Beside one member, which nobody signed: it is refused.
-void check_signature(std::string_view text) {
-  const std::string bytes = zip_bytes({{kManifestName, "{}"}, {kSignatureName, std::string(text)}});
-  static_cast<void>(find_signer(bytes, "bench.et"));
-  UNDERSTUDY_ASSERT(false);
-}
-
 std::string seed(Part part, std::string_view content) {
   return std::string(1, static_cast<char>(part)) + std::string(content);
 }
@@ -100,8 +84,6 @@ void check_bench_property(std::string_view input) {
         return check_packed(content);
       case Part::kTimings:
         return check_timings(content);
-      case Part::kSignature:
-        return check_signature(content);
       default:
         return check_file(content);
     }
@@ -128,9 +110,6 @@ std::vector<std::string> bench_seeds() {
            "{\"timings\":2}\n{\"i\":0,\"start_ns\":5,\"host_ns\":7,\"gap_ns\":5}\n"
            "{\"i\":3,\"start_ns\":20,\"host_ns\":9,\"gap_ns\":8,\"device_ns\":4,"
            "\"launches\":1,\"stream\":7,\"blocks\":[65536,0,131072,65600],\"page_faults\":12}\n"));
-  const std::string vouched = sign_bench(packed(tiny_bench()), "bench.et", SecretKey({1}));
-  seeds.push_back(seed(Part::kFile, vouched));
-  seeds.push_back(seed(Part::kSignature, unzip(vouched, "bench.et", {}).at(kSignatureName)));
   return seeds;
 }
 

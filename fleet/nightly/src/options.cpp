@@ -30,7 +30,6 @@ constexpr std::array kAllowed = {Flag{"--allow-partial", Takes::kNothing},
                                  Flag{"--only", Takes::kOne},
                                  Flag{"--profile", Takes::kSeveral},
                                  Flag{"--shapes-within", Takes::kOne},
-                                 Flag{"--sign", Takes::kOne},
                                  Flag{"--step", Takes::kOne},
                                  Flag{"--subgraph", Takes::kSeveral}};
 

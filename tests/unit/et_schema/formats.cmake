@@ -16,7 +16,6 @@ understudy_test(formats_test
     formats/bench/formats_doc_test.cpp
     formats/bench/kernels_test.cpp
     formats/bench/program_refusal_test.cpp
-    formats/bench/signature_test.cpp
     formats/operator_times/operator_times_test.cpp
     formats/report/report_test.cpp
     model/measurement_test.cpp

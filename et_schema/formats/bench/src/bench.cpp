@@ -110,14 +110,14 @@ class Packer {
       members_.push_back({name, program_to_text(program)});
     }
     const Shared& where = shared->second;
-    Manifest::Rank packed{members_[where.member].name,
-                          differences(bench_.programs[where.first_rank], program),
-                          names_ == ManifestNames::kHashed ? hashed_names(program.selection)
-                                                           : program.selection,
-                          program.losses,
-                          program.profile,
-                          {},
-                          {}};
+    Manifest::Rank packed{
+        members_[where.member].name,
+        differences(bench_.programs[where.first_rank], program),
+        names_ == ManifestNames::kHashed ? hashed_names(program.selection) : program.selection,
+        program.losses,
+        program.profile,
+        {},
+        {}};
     if (program.profile) {
       packed.timings = "timings/" + std::to_string(rank) + ".jsonl";
       timings_.push_back({packed.timings, timings_to_text(program)});
