@@ -209,12 +209,6 @@ void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
 void add_trust_options(CommandLine& line, replayer::ReplayOptions& options) {
   add_allow_option(line, options.allowed_operators);
   line.add_choice(
-      "--machine-code WHAT",
-      {{"run", replayer::MachineCodeUse::kRun}, {"stub", replayer::MachineCodeUse::kStub}},
-      options.machine_code,
-      "Machine code for the CPU that the benchmark holds: run (trust whoever made it) or "
-      "stub. Without this a benchmark that holds some is refused");
-  line.add_choice(
       "--sandbox WHEN",
       {{"auto", replayer::Sandbox::kAuto},
        {"on", replayer::Sandbox::kOn},

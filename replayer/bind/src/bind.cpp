@@ -132,7 +132,7 @@ class Binder {
       }
       add_stack_step(std::move(step), std::move(plan.arguments));
     } catch (const BoxFailure& failure) {
-      if (!decisions_.step_down(instruction, failure.reason)) {
+      if (!decisions_.step_down(instruction)) {
         decisions_.drop(instruction, failure.reason);
       }
       add(instruction);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -127,8 +126,7 @@ Decision Decisions::decide(const Instruction& instruction) const {
 }
 
 Decision Decisions::decide_substitute(const Instruction& instruction, std::string otherwise) const {
-  auto substitute = find_substitute(program_, instruction, options_.device,
-                                    options_.runs_libraries ? std::string_view() : kNotAllowed);
+  auto substitute = find_substitute(program_, instruction, options_.device);
   return substitute ? by_substitute(*std::move(substitute))
                     : Decision{How::kDropped, std::move(otherwise), false};
 }
@@ -217,16 +215,8 @@ const std::string& Decisions::why_not_called(const c10::OperatorHandle& handle,
   return why_not_called_.emplace(handle.operator_name(), std::move(why)).first->second;
 }
 
-bool Decisions::step_down(const Instruction& instruction, std::string_view why) {
+bool Decisions::step_down(const Instruction& instruction) {
   const How how = of(instruction).how;
-  if (instruction.kind == InstructionKind::kKernel && options_.device.is_cpu() &&
-      how == How::kSubstitute && !of(instruction).stubbed) {
-    if (auto stub = find_substitute(program_, instruction, options_.device,
-                                    fmt::format("its machine code failed: {}", why))) {
-      made_[&instruction] = by_substitute(*std::move(stub));
-      return true;
-    }
-  }
   if (instruction.kind == InstructionKind::kOp && how == How::kDirect) {
     Decision decision = decide_stand_in(instruction, "");
     if (decision.how != How::kDropped) {

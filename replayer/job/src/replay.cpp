@@ -203,9 +203,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   }
   et_schema::AllowedOperators allowed = options.allowed_operators;
   allowed.insert(options.library_operators.begin(), options.library_operators.end());
-  Decisions decisions(program,
-                      {device, options.leaves, options.only, std::move(allowed),
-                       options.machine_code == MachineCodeUse::kRun, options.comm_times_ns});
+  Decisions decisions(
+      program, {device, options.leaves, options.only, std::move(allowed), options.comm_times_ns});
   RankComms comms(bench, rank, backend, options, device);
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();

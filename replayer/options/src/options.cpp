@@ -84,10 +84,6 @@ std::string_view to_string(Sandbox sandbox) {
   return et_schema::EnumNames<Sandbox::kOff>("auto", "on", "off")[sandbox];
 }
 
-std::string_view to_string(MachineCodeUse use) {
-  return use == MachineCodeUse::kRun ? "run" : "stub";
-}
-
 std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
@@ -125,9 +121,6 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   }
   if (!options.allowed_operators.empty()) {
     settings["allow_operator"] = fmt::format("{}", fmt::join(options.allowed_operators, ","));
-  }
-  if (options.machine_code) {
-    settings["machine_code"] = to_string(*options.machine_code);
   }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);

@@ -315,7 +315,7 @@ void Trial::step_down(const Step& step, const std::exception& failure) {
   if (is_out_of_memory(failure)) {
     throw step_error(decisions_.program(), step, failure);
   }
-  if (decisions_.step_down(instruction, cause_of(failure))) {
+  if (decisions_.step_down(instruction)) {
     return;
   }
   // A row of the operator map may say of a call that it is none of its kind.

@@ -56,10 +56,9 @@ std::string schema_text(const Program& program, const Instruction& instruction) 
 }
 
 std::optional<Substitute> find_substitute(const Program& program, const Instruction& instruction,
-                                          c10::Device device, std::string_view why_no_library) {
+                                          c10::Device device) {
   if (instruction.kind == InstructionKind::kKernel) {
-    std::variant<Substitute, std::string> launch =
-        find_kernel_launch(program, instruction, device, why_no_library);
+    std::variant<Substitute, std::string> launch = find_kernel_launch(program, instruction, device);
     if (auto* launched = std::get_if<Substitute>(&launch)) {
       return std::move(*launched);
     }

@@ -16,7 +16,6 @@
 
 #include "et_schema/model/slot_extent.h"
 #include "replayer/device/device_kernel.h"
-#include "replayer/device/library_kernel.h"
 #include "replayer/dispatch/layout.h"
 #include "substitute_native.h"
 
@@ -191,37 +190,17 @@ std::variant<Code, std::string> code_on_gpu(const CompiledKernel& kernel,
               build->scratch_bytes * blocks, build->profile_scratch_bytes * blocks};
 }
 
-/// The code of the first library that this processor takes.
-std::variant<Code, std::string> code_on_cpu(const CompiledKernel& kernel) {
-  std::string why;
-  for (const et_schema::LibraryBuild& build : kernel.libraries) {
-    std::variant<LibraryKernel, std::string> loaded = load_library_kernel(build);
-    if (const auto* function = std::get_if<LibraryKernel>(&loaded)) {
-      return Code{*function, fmt::format("its machine code for {}", build.processor)};
-    }
-    why = std::get<std::string>(std::move(loaded));
-  }
-  return why;
-}
-
 }  // namespace
 
 std::variant<Substitute, std::string> find_kernel_launch(const et_schema::Program& program,
                                                          const Instruction& instruction,
-                                                         c10::Device device,
-                                                         std::string_view why_no_library) {
+                                                         c10::Device device) {
   const auto recorded = et_schema::launch_of(instruction);
   const auto kernel = recorded
                           ? std::ranges::find(program.kernels, recorded->key, &CompiledKernel::key)
                           : program.kernels.end();
-  const bool has_code =
-      kernel != program.kernels.end() &&
-      (device.is_cuda() ? !kernel->builds.empty() : device.is_cpu() && !kernel->libraries.empty());
-  if (!has_code) {
+  if (kernel == program.kernels.end() || kernel->builds.empty() || !device.is_cuda()) {
     return "";
-  }
-  if (device.is_cpu() && !why_no_library.empty()) {
-    return std::string(why_no_library);
   }
   if (instruction.args.size() != kernel->parameters.size() + kTexts) {
     return fmt::format("{} arguments were recorded for its {} parameters",
@@ -232,8 +211,7 @@ std::variant<Substitute, std::string> find_kernel_launch(const et_schema::Progra
   if (!made) {
     return "it cannot be told which of its arguments are what was allocated for it";
   }
-  std::variant<Code, std::string> found =
-      device.is_cuda() ? code_on_gpu(*kernel, recorded->grid, device) : code_on_cpu(*kernel);
+  std::variant<Code, std::string> found = code_on_gpu(*kernel, recorded->grid, device);
   if (const auto* why = std::get_if<std::string>(&found)) {
     return *why;
   }

@@ -26,9 +26,7 @@ class ReplayerTest : public ::testing::Test {
   TrialResult& try_out(bool continue_on_error = false, bool leaves = false) {
     const Program& program = builder_.program();
     const c10::Device cpu(c10::kCPU);
-    builder_.program().kernels = kernels_;
-    decisions_ = std::make_unique<Decisions>(
-        program, Decisions::Options{cpu, leaves, Only::kAll, {}, runs_libraries_});
+    decisions_ = std::make_unique<Decisions>(program, Decisions::Options{cpu, leaves, Only::kAll});
     machine_ = std::make_unique<Machine>(program, *backend_);
     externals_ = std::make_unique<Externals>(program, cpu, 0);
     Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, continue_on_error);
@@ -63,8 +61,6 @@ class ReplayerTest : public ::testing::Test {
   at::Tensor slot(SlotId id) { return machine_->slots()[id]; }
 
   ProgramBuilder builder_;
-  std::vector<et_schema::CompiledKernel> kernels_;
-  bool runs_libraries_ = false;
   std::unique_ptr<backends::Backend> backend_ = backends::make_single_backend({});
   std::vector<BoundGroup> groups_ = {{"world", 0, 1}};
   std::unique_ptr<Decisions> decisions_;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -46,7 +45,6 @@ class Decisions {
     Only only = Only::kAll;
     /// Operators that are called though they do more than compute.
     et_schema::AllowedOperators allowed = {};
-    bool runs_libraries = false;  ///< of C++ kernels that the program holds
     /// By communication, as in et_schema::CommOrder: how long it is to take
     /// (backends::Call::lasts); empty: as long as it does.
     std::vector<std::int64_t> comm_times_ns = {};
@@ -54,9 +52,9 @@ class Decisions {
   Decisions(const et_schema::Program& program, Options options);
 
   [[nodiscard]] const Decision& of(const et_schema::Instruction& instruction);
-  /// Takes the next rung of the ladder for an operator that threw `why`: its substitute, its body,
-  /// a kernel's stub, or nothing. False: there is no further rung.
-  [[nodiscard]] bool step_down(const et_schema::Instruction& instruction, std::string_view why);
+  /// Takes the next rung of the ladder for an operator that threw: its substitute, its body, or
+  /// nothing. False: there is no further rung.
+  [[nodiscard]] bool step_down(const et_schema::Instruction& instruction);
   /// Replays an operator that gave another dtype or shape than recorded by its body. False if no
   /// body can stand for it.
   [[nodiscard]] bool use_body(const et_schema::Instruction& instruction);

@@ -79,15 +79,6 @@ enum class Sandbox : std::uint8_t {
 /// "auto", "on", "off".
 [[nodiscard]] std::string_view to_string(Sandbox sandbox);
 
-/// What becomes of machine code for the CPU that a benchmark holds.
-enum class MachineCodeUse : std::uint8_t {
-  kRun,  ///< it runs: it may do whatever the process may
-  kStub  ///< stubs hold the place of its kernels
-};
-
-/// "run", "stub"; none of other texts.
-[[nodiscard]] std::string_view to_string(MachineCodeUse use);
-
 /// A slowdown of known size: operators of one class take so much longer.
 struct PlantedSlowdown {
   std::string op_class;
@@ -134,10 +125,8 @@ struct ReplayOptions {
   bool operator_times = false;  ///< keep the times of single instructions
   et_schema::AllowedOperators allowed_operators;  ///< though they do more than compute
   et_schema::AllowedOperators library_operators;  ///< of libraries that the user had loaded
-  /// None: stubs; the program then refuses a benchmark that holds some.
-  std::optional<MachineCodeUse> machine_code;
-  Sandbox sandbox = Sandbox::kOff;   ///< for good: the program's default is kAuto
-  std::vector<std::string> outputs;  ///< files that are written once it is closed
+  Sandbox sandbox = Sandbox::kOff;                ///< for good: the program's default is kAuto
+  std::vector<std::string> outputs;               ///< files that are written once it is closed
   /// A step under LibTorch's profiler, after all that is measured: a file, among the outputs, that
   /// its profile goes through; empty: none.
   std::string trace;

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "et_schema/model/program.h"
 #include "replayer/substitutes/substitutes.h"
@@ -16,13 +15,10 @@ namespace understudy::replayer {
 [[nodiscard]] std::string schema_text(const et_schema::Program& program,
                                       const et_schema::Instruction& instruction);
 
-inline constexpr std::string_view kNotAllowed = "its machine code was not allowed to run";
-
 /// The substitute of an operator or of a label that did work, or a stub of a kernel whose outputs
-/// are known; stubs last as recorded. C++ kernels of which the program holds the machine code run
-/// it, which may do whatever this process may, unless `why_no_library` says why they do not.
-[[nodiscard]] std::optional<Substitute> find_substitute(
-    const et_schema::Program& program, const et_schema::Instruction& instruction,
-    c10::Device device, std::string_view why_no_library = kNotAllowed);
+/// are known; stubs last as recorded.
+[[nodiscard]] std::optional<Substitute> find_substitute(const et_schema::Program& program,
+                                                        const et_schema::Instruction& instruction,
+                                                        c10::Device device);
 
 }  // namespace understudy::replayer
