@@ -9,7 +9,6 @@ describe_graphs() describes the generated sources, the kernels' arguments and th
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
 import sys
@@ -17,7 +16,6 @@ from pathlib import Path
 
 import torch
 
-from .kernel_compiler import CPP_KERNEL
 from .triton_kernels import LAUNCHES, TritonLabels
 
 FORMAT = "understudy-compiled"
@@ -25,6 +23,10 @@ VERSION = 2
 BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's kernels have "triton"
 MOST_SOURCE_BYTES = 8 << 20  # for all graphs of a rank; sources beyond are left out, and counted
 REGION = "Torch-Compiled Region"
+# Of a graph's generated source: `name = async_compile.cpp_pybinding(['const float*', …], r'''code''')`.
+CPP_KERNEL = re.compile(
+    r"^(?P<name>\w+) = async_compile\.cpp_pybinding\(\[(?P<types>[^\]]*)\], r?'''(?P<code>.*?)'''",
+    re.DOTALL | re.MULTILINE)
 KERNEL_PARAMETERS = re.compile(r'extern "C".*?\bkernel\((?P<parameters>.*?)\)', re.DOTALL)
 PATH = re.compile(r"(?<![\w./<])/(?:[\w.@+-]+/)+[\w.@+-]*")
 
@@ -126,8 +128,6 @@ def describe_graphs(rank):
                              for name, kernel in cpp_kernels(module.__file__).items()]
                  + [_describe_triton(name, value) for name, value in vars(module).items()
                     if hasattr(value, "triton_meta")]}
-        if any(kernel["backend"] == BACKEND for kernel in graph["kernels"]) and (bits := _vector_bits()) is not None:
-            graph["vector_bits"] = bits
         source = _without_paths(Path(module.__file__).read_text(encoding="utf-8"))
         graph["source_bytes"] = len(source.encode())
         if kept + graph["source_bytes"] <= MOST_SOURCE_BYTES:
@@ -139,16 +139,6 @@ def describe_graphs(rank):
     return {"format": FORMAT, "version": VERSION, "rank": rank, "torch": torch.__version__,
             "sources_left_out": left_out, "graphs": sorted(graphs, key=lambda g: g["file"]),
             **LAUNCHES.document()}
-
-
-@functools.cache
-def _vector_bits():
-    """Of the vectors that inductor writes C++ for: 512, 256, …, 0 if it writes none; None where this
-    torch does not tell. Inductor compiles a program for each kind of vectors, which may take a minute."""
-    with contextlib.suppress(ImportError, AttributeError, TypeError):
-        from torch._inductor import cpu_vec_isa
-        isa = cpu_vec_isa.pick_vec_isa()
-        return int(isa.bit_width()) if isa else 0
 
 
 def _describe_triton(name, kernel):

@@ -41,22 +41,20 @@ constexpr const char* kExamples =
     "  generate ddp/ -o ranks_64.et --world-size 64      the job on 64 ranks, each with its batch\n"
     "  generate traces/ -o bench.et --kernels sm_80,sm_90\n"
     "                                                    with its Triton kernels compiled for two "
-    "GPUs\n"
-    "  generate traces/ -o bench.et --compile-kernels    with its C++ kernels as machine code\n";
+    "GPUs\n";
 
 /// Throws Error (usage) where there is nothing to do, or what cannot be done at once.
 void check(const GenerateArguments& arguments) {
   const bool writes = first_given(arguments, Use::kWrite) != nullptr;
-  const char* kernels = arguments.kernels.flag();
   const bool has_output = !arguments.output.empty();
   refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
             "generate --help has examples");
-  if (kernels != nullptr) {
+  if (!arguments.kernel_architectures.empty()) {
     refuse_if(arguments.batch || arguments.shapes_within,
-              "kernels are launched as they were recorded", kernels, "the recorded sizes",
+              "kernels are launched as they were recorded", "--kernels", "the recorded sizes",
               arguments.batch ? "--batch or --size" : "--shapes-within",
               "leave that out: replays then stub the kernels");
-    refuse_if(!has_output, "only a benchmark holds compiled kernels", kernels, "-o BENCH",
+    refuse_if(!has_output, "only a benchmark holds compiled kernels", "--kernels", "-o BENCH",
               "no --output");
   }
   refuse_if(!writes, "nothing to write", "--output",
@@ -86,8 +84,7 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
       {"--no-profile", Use::kCompile, arguments.profiles.none},
       {"--graph-profile", Use::kCompile, !arguments.profiles.graph_runs.empty()},
-      {"--kernels", Use::kCompile, !arguments.kernels.architectures.empty()},
-      {"--compile-kernels", Use::kCompile, arguments.kernels.cpp},
+      {"--kernels", Use::kCompile, !arguments.kernel_architectures.empty()},
       {"--obfuscate", Use::kChange, arguments.obfuscate},
       {"--shapes-within", Use::kChange, arguments.shapes_within.has_value()},
       {"--batch", Use::kChange, arguments.batch.has_value()},
@@ -183,7 +180,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   BatchTexts batch;
   add_batch_options(line, batch);
   add_world_options(line, arguments.world);
-  add_kernels_options(line, arguments.kernels);
+  add_kernels_option(line, arguments.kernel_architectures);
   add_emit_options(line, arguments.emit);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);

@@ -27,7 +27,7 @@ struct GenerateArguments {
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;
-  KernelChoice kernels;
+  std::vector<int> kernel_architectures;  ///< to compile Triton's kernels for: 90 of sm_90
   std::optional<double> shapes_within;
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded

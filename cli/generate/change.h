@@ -69,40 +69,28 @@ void add_change_sections(pages::Page& page, const nlohmann::ordered_json& docume
 struct KernelsMade {
   struct Failure {
     std::string name;
-    int architecture = 0;  ///< 90 of sm_90; 0 of a C++ kernel
+    int architecture = 0;  ///< 90 of sm_90
     std::string why;
   };
-  std::string compiler;     ///< "Triton 3.6.0, PyTorch 2.11.0"
-  std::size_t kernels = 0;  ///< with machine code for at least one GPU or processor
+  std::string compiler;     ///< "Triton 3.6.0"
+  std::size_t kernels = 0;  ///< with machine code for at least one GPU
   std::size_t cubins = 0;
-  std::size_t libraries = 0;
-  std::uint64_t bytes = 0;     ///< of both
+  std::uint64_t bytes = 0;     ///< of them
   std::uint64_t launches = 0;  ///< kernel instructions of all ranks that have machine code
   std::uint64_t stubs = 0;     ///< those that have none
   std::vector<Failure> failures;
 };
 
-/// What to compile ahead.
-struct KernelChoice {
-  std::vector<int> architectures;  ///< Triton's kernels, for these: 90 of sm_90
-  bool cpp = false;                ///< C++ kernels
-  /// The flag that was given; null: none.
-  [[nodiscard]] const char* flag() const {
-    return !architectures.empty() ? "--kernels" : cpp ? "--compile-kernels" : nullptr;
-  }
-};
+/// Adds --kernels.
+void add_kernels_option(CommandLine& line, std::vector<int>& architectures);
 
-void add_kernels_options(CommandLine& line, KernelChoice& choice);
-
-/// Compiles the kernels that the programs launch, from the rank-R.compiled.json beside the traces,
-/// and puts them into the programs; a C++ kernel that has machine code is launched by its key from
-/// then on, others are counted (Loss::kUncompiledKernels). Compiling is done by
-/// scripts/compile_kernels, a program of its own: it needs a Python with Triton, and no GPU; for
-/// C++ a Python with PyTorch, and g++. Throws Error: bad input (no such kernel, no such file),
-/// failed (no compiler, no such script).
+/// Compiles the Triton kernels that the programs launch for these architectures, from the
+/// rank-R.compiled.json beside the traces, and puts them into the programs. Compiling is done by
+/// scripts/compile_kernels, a program of its own: it needs a Python with Triton, and no GPU. Throws
+/// Error: bad input (no such kernel, no such file), failed (no compiler, no such script).
 [[nodiscard]] KernelsMade compile_kernels(et_schema::Bench& bench,
                                           const std::vector<std::string>& traces,
-                                          const KernelChoice& choice);
+                                          const std::vector<int>& architectures);
 
 /// Takes the machine code out of a benchmark whose sizes were changed: launches have the grids and
 /// numbers of the recorded sizes. How many kernels it had.

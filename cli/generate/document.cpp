@@ -259,7 +259,7 @@ Section kernels_section(const Json& document) {
   return {"kernels",
           "Kernels",
           {facts_at(document, "/kernels",
-                    {counts("kernels compiled", "kernels"), counts("cubins"), counts("libraries"),
+                    {counts("kernels compiled", "kernels"), counts("cubins"),
                      counts("bytes of them", "bytes"),
                      counts("instructions that launch them", "launches"),
                      counts("instructions without machine code: stubs", "stubs"),

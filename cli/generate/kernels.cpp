@@ -64,39 +64,6 @@ std::set<std::string> launched_keys(const et_schema::Bench& bench) {
   return keys;
 }
 
-/// The generated file that a C++ kernel of a compiled graph is from: the text behind the roles of
-/// its arguments. Null for other instructions.
-std::string* graph_file(et_schema::Instruction& instruction) {
-  if (instruction.kind != et_schema::InstructionKind::kKernel || instruction.args.size() < 2 ||
-      et_schema::launch_of(instruction)) {
-    return nullptr;
-  }
-  const std::size_t arguments = instruction.args.size() - 2;
-  const auto* roles = std::get_if<std::string>(&instruction.args[arguments].value);
-  return roles != nullptr && et_schema::kernel_roles(*roles, arguments)
-             ? std::get_if<std::string>(&instruction.args.back().value)
-             : nullptr;
-}
-
-/// Calls a function with each instruction that is a C++ kernel, its name in a list of kernels
-/// ("GRAPH_FILE/NAME"), and its program.
-void for_each_cpp_kernel(et_schema::Bench& bench, const auto& visit) {
-  bench.programs.edit_each([&](et_schema::Program& program, std::size_t) {
-    for (et_schema::Instruction& instruction : program.instructions) {
-      if (const std::string* file = graph_file(instruction)) {
-        visit(instruction, *file + '/' + instruction.name, program);
-      }
-    }
-  });
-}
-
-std::set<std::string> cpp_kernels(et_schema::Bench& bench) {
-  std::set<std::string> names;
-  for_each_cpp_kernel(
-      bench, [&](const auto&, std::string name, const auto&) { names.insert(std::move(name)); });
-  return names;
-}
-
 bool is_description(const std::string& name) {
   return std::ranges::any_of(kEndings, [&](const char* ending) { return name.ends_with(ending); });
 }
@@ -137,32 +104,13 @@ fs::path find_compiler() {
                                .hint = "install the package again"});
 }
 
-/// Which kernels the compiler is asked for.
-struct Wanted {
-  std::set<std::string> keys;  ///< of Triton's
-  std::set<std::string> cpp;
-};
-
-void run_compiler(const std::vector<std::string>& descriptions, const Wanted& wanted,
-                  const KernelChoice& choice, const fs::path& folder) {
-  fleet::ProgramCall call{{find_compiler().string(), "--output", folder.string()}};
-  const auto add_list = [&](const char* flag, const std::set<std::string>& words) {
-    const fs::path list = folder / flag;
-    std::ofstream(list) << fmt::format("{}\n", fmt::join(words, "\n"));
-    call.words.insert(call.words.end(), {flag, list.string()});
-  };
-  if (!wanted.keys.empty()) {
-    std::vector<std::string> names;
-    for (const int architecture : choice.architectures) {
-      names.push_back(fmt::format("sm_{}", architecture));
-    }
-    call.words.insert(call.words.end(),
-                      {"--architectures", fmt::format("{}", fmt::join(names, ","))});
-    add_list("--keys", wanted.keys);
-  }
-  if (!wanted.cpp.empty()) {
-    add_list("--cpp", wanted.cpp);
-  }
+void run_compiler(const std::vector<std::string>& descriptions, const std::set<std::string>& keys,
+                  const std::vector<int>& architectures, const fs::path& folder) {
+  const fs::path list = folder / "keys";
+  std::ofstream(list) << fmt::format("{}\n", fmt::join(keys, "\n"));
+  fleet::ProgramCall call{{find_compiler().string(), "--output", folder.string(), "--architectures",
+                           fmt::format("sm_{}", fmt::join(architectures, ",sm_")), "--keys",
+                           list.string()}};
   call.words.insert(call.words.end(), descriptions.begin(), descriptions.end());
   const fleet::ProgramEnd end = fleet::run_program(call);
   if (end.status == 0) {
@@ -170,7 +118,7 @@ void run_compiler(const std::vector<std::string>& descriptions, const Wanted& wa
   }
   std::string said = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
   said = said.substr(said.rfind('\n') + 1);
-  et_schema::ErrorContext context{.field = choice.flag(),
+  et_schema::ErrorContext context{.field = "--kernels",
                                   .expected = "compile_kernels to end with status 0",
                                   .got = fmt::format("status {}: {}", end.status, said),
                                   .hint = "leave it out: replays then stub the kernels"};
@@ -180,28 +128,7 @@ void run_compiler(const std::vector<std::string>& descriptions, const Wanted& wa
       : et_schema::run_failed("the kernels were not compiled", std::move(context));
 }
 
-/// From here on C++ kernels with machine code are launched by their keys; the others are counted.
-void launch_by_key(et_schema::Bench& bench, const et_schema::JsonField& kernels) {
-  std::map<std::string, std::string> keys;
-  for (const et_schema::JsonField& kernel : kernels.items()) {
-    if (const auto file = kernel.find("file")) {
-      keys[file->as_text() + '/' + kernel.at("name").as_text()] = kernel.at("key").as_text();
-    }
-  }
-  for_each_cpp_kernel(bench, [&](et_schema::Instruction& instruction, const std::string& name,
-                                 et_schema::Program& program) {
-    const auto found = keys.find(name);
-    if (found == keys.end()) {
-      program.losses.add(et_schema::Loss::kUncompiledKernels);
-      return;
-    }
-    std::get<std::string>(instruction.args.back().value) =
-        fmt::format("launch {} 1 1 1", found->second);
-  });
-}
-
-KernelsMade read_result(et_schema::Bench& bench, const fs::path& folder,
-                        const KernelChoice& choice) {
+KernelsMade read_result(et_schema::Bench& bench, const fs::path& folder) {
   const std::string list = (folder / et_schema::kKernelsName).string();
   const std::string json = et_schema::read_file(list, et_schema::process_limits());
   std::map<std::string, std::string> files;
@@ -225,20 +152,12 @@ KernelsMade read_result(et_schema::Bench& bench, const fs::path& folder,
                              failure.at("why").as_free_text()});
   }
   std::set<std::string_view> cubins;
-  std::set<std::string_view> libraries;
   for (const et_schema::CompiledKernel& kernel : kernels) {
     for (const et_schema::KernelBuild& build : kernel.builds) {
       made.bytes += cubins.insert(*build.cubin.bytes).second ? build.cubin.bytes->size() : 0;
     }
-    for (const et_schema::LibraryBuild& build : kernel.libraries) {
-      made.bytes += libraries.insert(*build.library.bytes).second ? build.library.bytes->size() : 0;
-    }
   }
   made.cubins = cubins.size();
-  made.libraries = libraries.size();
-  if (choice.cpp) {
-    launch_by_key(bench, root.at("kernels"));
-  }
   std::set<std::string_view> known;
   for (const et_schema::CompiledKernel& kernel : kernels) {
     known.insert(kernel.key);
@@ -257,10 +176,10 @@ KernelsMade read_result(et_schema::Bench& bench, const fs::path& folder,
 
 }  // namespace
 
-void add_kernels_options(CommandLine& line, KernelChoice& choice) {
+void add_kernels_option(CommandLine& line, std::vector<int>& architectures) {
   line.add_list(
           "--kernels SM",
-          [&choice](const std::vector<std::string>& names) -> std::string {
+          [&architectures](const std::vector<std::string>& names) -> std::string {
             std::set<int> numbers;
             for (const std::string& name : names) {
               const bool is_named = name.starts_with("sm_");
@@ -270,30 +189,19 @@ void add_kernels_options(CommandLine& line, KernelChoice& choice) {
               }
               numbers.insert(static_cast<int>(number));
             }
-            choice.architectures.assign(numbers.begin(), numbers.end());
+            architectures.assign(numbers.begin(), numbers.end());
             return "";
           },
           "Compile the capture's Triton kernels ahead for these GPUs, such as sm_80,sm_90: replays "
           "launch them there instead of stubs. Needs a Python with Triton, and no GPU")
       .splits_at_commas()
       .repeats();
-  line.add_flag(
-      "--compile-kernels", choice.cpp,
-      "Compile the C++ kernels of the capture's compiled graphs for the processors that "
-      "their sources are for: replay --machine-code run runs them instead of stubs. Needs "
-      "a Python with PyTorch, and g++");
 }
 
 KernelsMade compile_kernels(et_schema::Bench& bench, const std::vector<std::string>& traces,
-                            const KernelChoice& choice) {
-  Wanted wanted;
-  if (!choice.architectures.empty()) {
-    wanted.keys = launched_keys(bench);
-  }
-  if (choice.cpp) {
-    wanted.cpp = cpp_kernels(bench);
-  }
-  if (!choice.architectures.empty() && wanted.keys.empty()) {
+                            const std::vector<int>& architectures) {
+  const std::set<std::string> keys = launched_keys(bench);
+  if (keys.empty()) {
     throw et_schema::bad_input(
         "the traces have no launch of a Triton kernel that could be compiled",
         {.file = traces.front(),
@@ -302,26 +210,18 @@ KernelsMade compile_kernels(et_schema::Bench& bench, const std::vector<std::stri
          .got = "none",
          .hint = "capture with scripts/capture of this version, or leave --kernels out"});
   }
-  if (choice.cpp && wanted.cpp.empty()) {
-    throw et_schema::bad_input("the traces have no C++ kernel of a compiled graph",
-                               {.file = traces.front(),
-                                .field = "--compile-kernels",
-                                .expected = "kernels that a capture labelled",
-                                .got = "none",
-                                .hint = "capture with scripts/capture, or leave it out"});
-  }
   const std::vector<std::string> descriptions = descriptions_beside(traces);
   if (descriptions.empty()) {
     throw et_schema::bad_input("the kernels' sources are missing",
                                {.file = traces.front(),
-                                .field = choice.flag(),
+                                .field = "--kernels",
                                 .expected = "rank-R.compiled.json of the capture beside the traces",
                                 .got = "none",
                                 .hint = "unpack the capture's archive, and capture with sources"});
   }
   const WorkFolder folder;
-  run_compiler(descriptions, wanted, choice, folder.path());
-  return read_result(bench, folder.path(), choice);
+  run_compiler(descriptions, keys, architectures, folder.path());
+  return read_result(bench, folder.path());
 }
 
 std::size_t remove_kernels(et_schema::Bench& bench) {
@@ -338,16 +238,13 @@ std::size_t remove_kernels(et_schema::Bench& bench) {
 nlohmann::ordered_json kernels_json(const KernelsMade& made) {
   nlohmann::ordered_json failures = nlohmann::ordered_json::array();
   for (const KernelsMade::Failure& failure : made.failures) {
-    failures.push_back({{"name", failure.name}, {"why", failure.why}});
-    nlohmann::ordered_json& architecture = failures.back()["architecture"];
-    if (failure.architecture != 0) {
-      architecture = failure.architecture;
-    }
+    failures.push_back(
+        {{"name", failure.name}, {"why", failure.why}, {"architecture", failure.architecture}});
   }
-  return {{"compiler", made.compiler}, {"kernels", made.kernels},
-          {"cubins", made.cubins},     {"libraries", made.libraries},
-          {"bytes", made.bytes},       {"launches", made.launches},
-          {"stubs", made.stubs},       {"failures", std::move(failures)}};
+  return {{"compiler", made.compiler},      {"kernels", made.kernels},
+          {"cubins", made.cubins},          {"bytes", made.bytes},
+          {"launches", made.launches},      {"stubs", made.stubs},
+          {"failures", std::move(failures)}};
 }
 
 }  // namespace understudy::cli

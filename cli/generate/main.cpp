@@ -158,9 +158,9 @@ int generate(const GenerateArguments& arguments) {
   Compiled compiled = read_or_compile(arguments, progress);
   et_schema::Bench& bench = compiled.bench;
   Generated made{.bench = bench, .unlinked = compiled.unlinked_profiles};
-  if (arguments.kernels.flag() != nullptr) {
+  if (!arguments.kernel_architectures.empty()) {
     progress.show("compiling kernels");
-    made.kernels = compile_kernels(bench, arguments.paths, arguments.kernels);
+    made.kernels = compile_kernels(bench, arguments.paths, arguments.kernel_architectures);
   }
   change_bench(arguments, names_path, bench, made.changes, progress);
   const bool has_chakra = !arguments.chakra_folder.empty();

@@ -83,9 +83,6 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Masks whose number of true elements decides a shape, made with the recorded number."},
     {"native_work",
      "Labels without operators below them that did work, replayed through a substitute if known."},
-    {"uncompiled_kernels",
-     "Calls of C++ kernels of compiled graphs that --compile-kernels did not compile, as a rule "
-     "since the capture kept no source: stubs."},
     {"unshown_graphs",
      "Compiled graphs whose kernels neither the trace nor the profile shows: dropped, with the "
      "time that no operator in them covers."},

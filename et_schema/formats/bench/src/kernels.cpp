@@ -30,18 +30,11 @@ struct BuildRecord {
   std::string cubin;  ///< the member, or file, of its bytes
 };
 
-struct LibraryRecord {
-  std::string processor;
-  std::string library;  ///< the member, or file, of its bytes
-  std::string function;
-};
-
 struct KernelRecord {
   std::string key;
   std::string name;
   std::vector<std::string> parameters;
   std::vector<BuildRecord> builds;
-  std::vector<LibraryRecord> libraries;
 };
 
 void members(auto& json, SameAs<BuildRecord> auto& record) {
@@ -73,18 +66,11 @@ void check_record(const JsonField& field, const BuildRecord& record) {
   }
 }
 
-void members(auto& json, SameAs<LibraryRecord> auto& record) {
-  json("processor", record.processor);
-  json("library", record.library);
-  json("function", record.function);
-}
-
 void members(auto& json, SameAs<KernelRecord> auto& kernel) {
   json("key", kernel.key);
   json("name", kernel.name);
   json("parameters", kernel.parameters);
   json("builds", kernel.builds);
-  json.if_any("libraries", kernel.libraries);
 }
 
 /// Offset and size of each parameter as a C compiler packs them: aligned to its size.
@@ -146,14 +132,6 @@ KernelBuild checked_build(const JsonField& field, BuildRecord record, const std:
   return std::move(record.build);
 }
 
-/// Nothing but its first bytes is looked at: whoever lets it run trusts it (docs/trust.md).
-void check_library(const JsonField& field, const std::string& bytes) {
-  if (!bytes.starts_with("\x7f"
-                         "ELF")) {
-    field.fail("an ELF file", "another file");
-  }
-}
-
 CompiledKernel kernel_of(const JsonField& field, const CodeOf& code,
                          std::map<std::string, MachineCode>& codes) {
   KernelRecord record;
@@ -162,29 +140,17 @@ CompiledKernel kernel_of(const JsonField& field, const CodeOf& code,
     field.at("key").fail("16 hexadecimal digits", record.key);
   }
   CompiledKernel kernel{record.key, record.name, record.parameters, {}};
-  const auto kept = [&codes](const std::string& name, const std::string& bytes) {
-    MachineCode& known = codes[name];
-    if (!known.bytes) {
-      known.bytes = std::make_shared<const std::string>(bytes);
-    }
-    return known;
-  };
   const std::vector<JsonField> builds = field.at("builds").items();
-  const std::vector<CubinParameter> expected =
-      builds.empty() ? std::vector<CubinParameter>() : expected_parameters(field, record);
+  const std::vector<CubinParameter> expected = expected_parameters(field, record);
   for (std::size_t i = 0; i < builds.size(); ++i) {
     const std::string name = record.builds[i].cubin;
     const std::string& bytes = bytes_of(builds[i].at("cubin"), name, code);
     kernel.builds.push_back(checked_build(builds[i], std::move(record.builds[i]), bytes, expected));
-    kernel.builds.back().cubin = kept(name, bytes);
-  }
-  for (std::size_t i = 0; i < record.libraries.size(); ++i) {
-    LibraryRecord& library = record.libraries[i];
-    const JsonField place = field.at("libraries").items()[i].at("library");
-    const std::string& bytes = bytes_of(place, library.library, code);
-    check_library(place, bytes);
-    kernel.libraries.push_back(
-        {std::move(library.processor), kept(library.library, bytes), std::move(library.function)});
+    MachineCode& known = codes[name];
+    if (!known.bytes) {
+      known.bytes = std::make_shared<const std::string>(bytes);
+    }
+    kernel.builds.back().cubin = known;
   }
   std::ranges::sort(kernel.builds, {}, &KernelBuild::architecture);
   if (std::ranges::adjacent_find(kernel.builds, {}, &KernelBuild::architecture) !=
@@ -228,18 +194,12 @@ std::vector<ZipMember> kernel_members(const Programs& programs) {
   nlohmann::ordered_json document = {{"format", kKernelsFormat}, {"version", kKernelsVersion}};
   nlohmann::ordered_json& list = document["kernels"] = nlohmann::ordered_json::array();
   std::map<std::string, const std::string*> codes;
-  const auto named = [&codes](const MachineCode& code, const char* ending) {
-    std::string name = fmt::format("kernels/{:016x}.{}", content_hash(*code.bytes), ending);
-    codes.emplace(name, code.bytes.get());
-    return name;
-  };
   for (const auto& [key, kernel] : by_key) {
-    KernelRecord record{key, kernel->name, kernel->parameters, {}, {}};
+    KernelRecord record{key, kernel->name, kernel->parameters, {}};
     for (const KernelBuild& build : kernel->builds) {
-      record.builds.push_back({build, named(build.cubin, "cubin")});
-    }
-    for (const LibraryBuild& build : kernel->libraries) {
-      record.libraries.push_back({build.processor, named(build.library, "so"), build.function});
+      const std::string& bytes = *build.cubin.bytes;
+      record.builds.push_back({build, fmt::format("kernels/{:016x}.cubin", content_hash(bytes))});
+      codes.emplace(record.builds.back().cubin, &bytes);
     }
     list.push_back(json_of(record));
   }

@@ -38,16 +38,7 @@ struct KernelBuild {
   bool operator==(const KernelBuild&) const = default;
 };
 
-/// A C++ kernel compiled for one kind of processor: a function of a library.
-struct LibraryBuild {
-  std::string processor;  ///< by GCC's name: "x86-64-v4"
-  MachineCode library;    ///< an ELF file that the dynamic linker loads
-  std::string function;   ///< its symbol: void (void** arguments), a pointer to each one's bytes
-  bool operator==(const LibraryBuild&) const = default;
-};
-
-/// A kernel compiled ahead of time: a Triton kernel of one specialisation, for GPUs, or a C++
-/// kernel of a compiled graph, for processors.
+/// A Triton kernel of one specialisation, compiled ahead of time.
 struct CompiledKernel {
   std::string key;   ///< 16 hexadecimal digits: of its source, signature, constants and options
   std::string name;  ///< as its nodes are called
@@ -55,7 +46,6 @@ struct CompiledKernel {
   /// "i32", "fp32", … numbers.
   std::vector<std::string> parameters;
   std::vector<KernelBuild> builds;  ///< by ascending architecture, each once
-  std::vector<LibraryBuild> libraries = {};
   bool operator==(const CompiledKernel&) const = default;
 };
 
@@ -65,8 +55,7 @@ struct CompiledKernel {
 [[nodiscard]] std::optional<std::vector<std::string_view>> kernel_roles(std::string_view text,
                                                                         std::size_t arguments);
 
-/// What a recorded launch of a kernel says beside its arguments. That of a C++ kernel, which
-/// `generate --compile-kernels` writes, has a grid of one block.
+/// What a recorded launch of a kernel says beside its arguments.
 struct KernelLaunch {
   std::string_view key;  ///< CompiledKernel::key; refers to the text that was read
   std::array<std::int64_t, 3> grid{};

@@ -51,7 +51,6 @@ enum class Loss : std::size_t {
   kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum
   kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
   kNativeWork,            ///< labels without operators that did work (native instructions)
-  kUncompiledKernels,     ///< C++ kernels that were to be compiled and were not: stubs
   kUnshownGraphs,         ///< compiled graphs whose kernels neither trace nor profile shows
   kPassThroughLabels,     ///< autograd functions whose backward hands its gradient on: no work
   kNodesOutsideStep,      ///< operators of the trace outside of the chosen step

@@ -43,7 +43,7 @@ std::string list_json(const std::string& builds,
 
 std::vector<CompiledKernel> parsed(const std::string& json) {
   static const std::map<std::string, std::string> files = {
-      {"a/80", cubin_of(80)}, {"a/90", cubin_of(90)}, {"a/100", cubin_of(100)}, {"a/text", "text"}};
+      {"a/80", cubin_of(80)}, {"a/90", cubin_of(90)}, {"a/100", cubin_of(100)}};
   return parse_kernels(json, "kernels.json", [](const std::string& name) {
     const auto found = files.find(name);
     return found == files.end() ? nullptr : &found->second;
@@ -167,29 +167,6 @@ TEST(Kernels, OtherCodeDoesNotMakeAnotherBenchmark) {
   const std::string hash = benchmark_hash(bench);
   bench.programs.edit(0).kernels.clear();
   EXPECT_EQ(benchmark_hash(bench), hash);
-}
-
-std::string library_json(const std::string& library) {
-  return R"({"format":"understudy-kernels","version":1,"kernels":[{"key":")" + std::string(kKey) +
-         R"(","name":"cpp_fused_add_0","parameters":["*fp32","*at::Half"],"builds":[],)"
-         R"("libraries":[{"processor":"x86-64-v4","library":")" +
-         library + R"(","function":"run"}]}]})";
-}
-
-TEST(Kernels, OfProcessorsAreInABenchmark) {
-  Bench bench = launching_bench(2);
-  bench.programs.edit_each([](Program& program, std::size_t) {
-    attach_kernels(parsed(library_json("a/90")), program);  // any ELF file
-  });
-  ASSERT_EQ(bench.programs[1].kernels.at(0).libraries.size(), 1U);
-  EXPECT_EQ(read_bench_bytes(packed(bench), "bench.et"), bench);
-}
-
-TEST(Kernels, OfProcessorsThatAreNoLibraryAreRefused) {
-  EXPECT_EQ(refusal_of(library_json("a/text")),
-            told("the compiled kernels cannot be read", "file: kernels.json",
-                 "field: kernels[0].libraries[0].library", "expected: an ELF file",
-                 "got: another file", "hint: make the benchmark again with `generate --kernels`"));
 }
 
 TEST(KernelLaunch, IsReadFromItsTextAlone) {
