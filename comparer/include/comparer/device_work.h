@@ -18,9 +18,10 @@ struct DeviceWork {
 /// A step of a profile as its device saw it.
 struct DeviceStep {
   std::string file;
-  std::string device;  ///< its name; empty: not told
-  double step_ms = 0;  ///< from its start to the end of what its device does for it
-  double busy_ms = 0;  ///< in which the device worked
+  std::string device;               ///< its name; empty: not told
+  double step_ms = 0;               ///< from its start to the end of what its device does for it
+  double busy_ms = 0;               ///< in which the device worked
+  std::optional<double> idle = {};  ///< share of the steps' marks; null: not known
   std::vector<DeviceWork> work;
 };
 

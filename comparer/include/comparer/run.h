@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/kineto/device_timeline.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/report.h"
 #include "et_schema/prediction/prediction.h"
@@ -64,14 +65,14 @@ struct Run {
 /// The rows of a prediction: one sample each, operators of the rank that it lists.
 [[nodiscard]] Run run_of(const et_schema::Prediction& prediction, const std::string& file);
 
-/// The rows of a Kineto profile: one sample a ProfilerStep, or one in all where there is none.
-/// A row is an operator that no other operator called, or the highest one below it whose name
+/// The rows of a Kineto profile, of which `device` is the timeline: one sample for each usable
+/// step. A row is an operator that no other operator called, or the highest one below it whose name
 /// `known` has: a benchmark may have opened an operator. Names carry no overloads. Labels, and the
 /// wrappers of autograd, are no operators. Times are the host's; with `by_device` those of classes
 /// are what their operators' kernels took, and there is no gap. Throws Error (bad input) where no
 /// operator lies in a step. O(n log n) in the number of events.
-[[nodiscard]] Run run_of(const et_schema::Profile& profile, const std::set<std::string>& known,
-                         bool by_device = false);
+[[nodiscard]] Run run_of(const et_schema::Profile& profile, const et_schema::DeviceTimeline& device,
+                         const std::set<std::string>& known, bool by_device = false);
 
 /// Merges operators that differ in their overload alone, as profiles do: "aten::add.Tensor" is
 /// "aten::add".

@@ -27,6 +27,7 @@ constexpr NamedField<KinetoEvent, std::int64_t> kEventNumbers[] = {
     {"Record function id", &KinetoEvent::rf_id},
     {"correlation", &KinetoEvent::correlation},
     {"stream", &KinetoEvent::stream},
+    {"device", &KinetoEvent::device},
     {"wait_on_stream", &KinetoEvent::wait_stream},
     {"wait_on_cuda_event_record_corr_id", &KinetoEvent::record_correlation},
     {"Sequence number", &KinetoEvent::sequence},

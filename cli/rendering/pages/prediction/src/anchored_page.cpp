@@ -40,7 +40,8 @@ std::string anchored_verdict(const Json& document) {
 
 std::vector<std::string> anchored_findings(const Json& document) {
   std::vector<std::string> findings;
-  const double idle = number_at(document, "/host/device_idle");
+  const Json& known_idle = document.at("host").at("device_idle");
+  const double idle = known_idle.is_number() ? known_idle.get<double>() : 0;
   if (idle > kIdleOfHostBound) {
     findings.push_back(fmt::format(
         "The device waited for the host in {} of the recorded step's {} ms: with such a host "

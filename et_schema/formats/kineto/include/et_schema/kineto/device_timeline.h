@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,15 +32,14 @@ enum class LaunchedBy : std::uint8_t {
 
 /// The call of the host that launched work of a device.
 struct DeviceLaunch {
-  /// The runtime's call or, if "External id" alone tells the launch, the operator. kUnknownEvent: it
-  /// is not in the profile.
+  /// The runtime's call or, if "External id" alone tells the launch, the operator. kUnknownEvent:
+  /// it is not in the profile.
   EventIndex call = kUnknownEvent;
   /// The innermost operator or label (cpu_op) that was open on the call's thread when it began.
   EventIndex launcher = kUnknownEvent;
   LaunchedBy by = LaunchedBy::kNothing;
-  /// Position in DeviceTimeline::steps, by the time of the call (if that is unknown, of the work).
-  /// kUnknownEvent: before the first step.
-  EventIndex step = kUnknownEvent;
+  std::int64_t launch_ns = 0;       ///< start of the call or, if it is unknown, of the work
+  EventIndex step = kUnknownEvent;  ///< step_at(launch_ns)
 };
 
 /// A kernel, copy or memset.
@@ -73,7 +71,9 @@ enum class LostBy : std::uint8_t {
   kRanged     ///< the range profiler measured it (cuda_profiler_range)
 };
 inline constexpr std::size_t kLostByCount = 5;
-[[nodiscard]] constexpr bool is_lost_work(LostBy by) { return by <= LostBy::kNoTime; }
+[[nodiscard]] constexpr bool is_lost_work(LostBy by) {
+  return by <= LostBy::kNoTime;
+}
 
 /// A launch without a device event that has a time.
 struct LostLaunch : DeviceLaunch {
@@ -83,17 +83,18 @@ struct LostLaunch : DeviceLaunch {
 
 /// A step that ProfilerStep# marks; without marks, the whole profile is one.
 struct DeviceStep {
-  std::string_view name;       ///< "ProfilerStep#3"; empty without marks
-  Stretch mark;                ///< without marks, from the first event to the last one's end
-  std::int64_t end_ns = 0;     ///< the later of the mark's end and that of the last work it launched
+  std::string_view name;    ///< "ProfilerStep#3"; empty without marks
+  Stretch mark;             ///< without marks, from the first event to the last one's end
+  std::int64_t end_ns = 0;  ///< the later of the mark's end and that of the last work it launched
   std::int64_t device_ns = 0;  ///< Σ duration of the work that it launched
   std::uint64_t events = 0;    ///< their number
   std::uint64_t launches = 0;  ///< of kernels, copies and graphs, lost ones included
   std::uint64_t lost = 0;      ///< of those; see is_lost_work()
-  /// From its start to its end. If the host runs ahead (the work ends after the next step began),
-  /// the median distance between the starts of its work and those of the same work in the next
-  /// step; null if the last step ends so while others have such a distance.
-  std::optional<std::int64_t> length_ns;
+  /// From its start to its end. If the host runs ahead of the device (the work of a step ends after
+  /// the next step began), the median distance between the starts of its work and those of the
+  /// same work in the next step; of the last step, the distance between the ends of its work and of
+  /// the work of the step before.
+  std::int64_t length_ns = 0;
 };
 
 /// What the devices of a profile did: one list that sums, busy times, steps and simulations derive
@@ -111,16 +112,19 @@ struct DeviceTimeline {
   [[nodiscard]] std::uint64_t total() const {
     return events.size() + lost_by[static_cast<std::size_t>(LostBy::kNoTime)];
   }
+  /// The step that has what was launched at this time of the profile; kUnknownEvent: before all of
+  /// several.
+  [[nodiscard]] EventIndex step_at(std::int64_t time_ns) const;
   /// Launches whose work is lost, over the whole profile.
   [[nodiscard]] std::uint64_t lost_work() const;
   /// Steps that lost no work; all of them if each lost some.
   [[nodiscard]] std::vector<EventIndex> usable_steps() const;
   /// Whether every step lost work: sums over it are too small.
   [[nodiscard]] bool is_incomplete() const;
-  /// From the first mark's start to the last one's end.
-  [[nodiscard]] Stretch window() const;
-  /// The time in which anything ran on any device, as separate stretches in order.
+  /// The time in which anything ran on any device, as separate stretches in order; of the work that
+  /// these steps launched.
   [[nodiscard]] Stretches busy() const;
+  [[nodiscard]] Stretches busy(const std::vector<EventIndex>& of_steps) const;
 };
 
 /// Builds the timeline. n log n in the profile's events.
