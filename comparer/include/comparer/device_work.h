@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "comparer/run.h"
+
 namespace understudy::comparer {
 
 /// What calls alike of a step spent in one kernel on a device.
@@ -47,5 +49,9 @@ struct DeviceComparison {
 /// Throws Error (usage) where next to nothing of either side's time is of operators, with their
 /// sizes, that the other has: programs that do not do the same work.
 void refuse_different_work(const DeviceComparison& comparison);
+
+/// The same of two profiles of which one tells no sizes: if fewer than 3 of 4 of a step's calls are
+/// of operators that the other side calls as well.
+void refuse_different_operators(const Run& a, const Run& b);
 
 }  // namespace understudy::comparer

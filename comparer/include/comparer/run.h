@@ -53,6 +53,9 @@ struct Run {
   et_schema::Environment environment;  ///< of a report; of a profile the device alone
   bool is_cut_off = false;             ///< of a profile: the file ends before its end
   bool by_device = false;              ///< classes are of the device's own time
+  bool has_sizes = false;              ///< of a profile: operators tell their arguments
+  std::uint64_t steps_left_out = 0;    ///< of a profile: they lost device events
+  bool is_incomplete = false;  ///< of a profile: device events of every step are lost or unknown
   std::uint64_t samples_left_out = 0;  ///< figures that were not finite
   /// et_schema::interruptions_per_s(): others ran on our cores.
   std::optional<double> switches_per_s;

@@ -326,6 +326,7 @@ class Linker {
     result_.losses.add(Loss::kUnlinkedDeviceEvents,
                        profile.device_events - profile.device_events_linked);
     result_.losses.add(Loss::kLinkedByExternalId, device.by_external_id);
+    result_.losses.add(Loss::kDamagedTimes, device.clipped);
     result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
     if (graph_) {
       profile.graph_run = et_schema::file_name(options_.graph_run->file);

@@ -10,6 +10,7 @@
 #include "device_steps.h"
 #include "et_schema/kineto/nested_events.h"
 #include "et_schema/support/enum_names.h"
+#include "kineto_event.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -75,6 +76,7 @@ class Builder {
         add_work(i);
       }
     }
+    answer_by_unknown_work();
     for (DeviceStream& stream : line_.streams) {
       sort_and_clip(stream);
     }
@@ -216,6 +218,19 @@ class Builder {
   }
 
   // ---- launches without events
+
+  /// A launch whose event is of a category that nobody knows did not lose it.
+  void answer_by_unknown_work() {
+    for (const KinetoEvent& event : profile_.events) {
+      const EventIndex call = event.category == KinetoCategory::kOther && event.stream >= 0 &&
+                                      !is_beside_work(event.category_text)
+                                  ? calls_.find(event.correlation)
+                                  : kUnknownEvent;
+      if (call != kUnknownEvent) {
+        is_call_of_work_[call] = true;
+      }
+    }
+  }
 
   void add_lost(const LostLaunch& lost) {
     ++line_.lost_by[static_cast<std::size_t>(lost.why)];
