@@ -251,7 +251,8 @@ ProfiledDevice profiled_device(const Profile& profile, const DeviceTimeline& tim
 DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
   DeviceUse use;
   use.device = device_name(profile, timeline);
-  use.is_incomplete = timeline.is_incomplete();
+  use.is_incomplete =
+      timeline.is_incomplete() || profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0;
   use.lost = timeline.lost_work();
   const et_schema::Stretches busy = timeline.busy();
   std::int64_t beyond_ns = total_ns(busy);
@@ -272,8 +273,7 @@ DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
     in_window_ns += static_cast<double>(covered_ns(busy, timeline.steps[step].mark));
   }
   use.busy_ns = per_step(total_ns(timeline.busy(steps)));
-  if (!use.is_incomplete && !timeline.events.empty() &&
-      profile.losses[et_schema::Loss::kUnknownDeviceEvents] == 0) {
+  if (!use.is_incomplete && !timeline.events.empty()) {
     use.idle = std::max(1 - in_window_ns / std::max(use.window_ns, 1.0), 0.0);
   }
   return use;

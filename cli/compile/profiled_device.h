@@ -50,7 +50,7 @@ struct DeviceUse {
   std::optional<double> idle;
   std::uint64_t launches = 0;  ///< of kernels, copies and graphs, in all steps
   std::uint64_t lost = 0;      ///< of those
-  bool is_incomplete = false;  ///< all steps lost work
+  bool is_incomplete = false;  ///< all steps lost work, or some is of unknown categories
 };
 
 /// The device's side of a profile.

@@ -187,6 +187,7 @@ Document document_of(const ProfiledDevice& device, const Predicted& predicted, c
             {"device_idle", device.idle ? Document(*device.idle) : Document()}}},
           {"launches", device.launches},
           {"lost_launches", device.lost},
+          {"is_incomplete", device.is_incomplete},
           {"parts", std::move(parts)},
           {"classes", std::move(classes)},
           {"calls", std::move(calls)}};

@@ -187,8 +187,8 @@ Run run_of(const Profile& profile, const DeviceTimeline& device, const std::set<
   run.has_sizes = std::ranges::any_of(
       profile.events, [](const KinetoEvent& event) { return !event.arguments.empty(); });
   run.steps_left_out = device.steps.size() - device.usable_steps().size();
-  run.is_incomplete =
-      device.is_incomplete() || profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0;
+  run.is_incomplete = by_device && (device.is_incomplete() ||
+                                    profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0);
   run.pace = "original";
   if (profile.distributed) {
     run.world_size = static_cast<int>(profile.distributed->world_size);
