@@ -23,6 +23,7 @@ using comparer::Run;
 struct Input {
   std::optional<Run> run;
   std::optional<et_schema::Profile> profile;
+  et_schema::DeviceTimeline device = {};  ///< of the profile
 };
 
 constexpr const char* kExpected =
@@ -50,6 +51,7 @@ Input read_input(const et_schema::InputFile& file) {
   } else if (file.data.find("\"traceEvents\"") != std::string::npos) {
     input.profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
+    input.device = et_schema::device_timeline(*input.profile);
   } else {
     const bool is_trace = file.data.find("\"nodes\"") != std::string::npos;
     refuse(file.name, is_trace ? "an execution trace" : "another file",
@@ -92,7 +94,7 @@ std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool be
       run.is_profile = true;
       run.pace = "original";
     } else if (input.profile) {
-      runs.push_back(comparer::run_of(*input.profile, known, beside_device));
+      runs.push_back(comparer::run_of(*input.profile, input.device, known, beside_device));
     } else {
       runs.push_back(beside_profile ? comparer::without_overloads(*input.run)
                                     : std::move(*input.run));
@@ -106,18 +108,18 @@ bool is_profile(const std::vector<Input>& inputs) {
 }
 
 bool has_device_events(const std::vector<Input>& inputs) {
-  return is_profile(inputs) &&
-         std::ranges::any_of(inputs.front().profile->events, et_schema::is_device_work);
+  return is_profile(inputs) && !inputs.front().device.events.empty();
 }
 
-/// The device's work in a step, the mean of a profile's steps.
-comparer::DeviceStep device_step(const et_schema::Profile& profile) {
+/// The device's work in a step, the mean of a profile's usable steps.
+comparer::DeviceStep device_step(const Input& input) {
   constexpr double kNsPerMs = 1e6;
-  const ProfiledDevice device = profiled_device(profile);
+  const ProfiledDevice device = profiled_device(*input.profile, input.device);
   const auto steps = static_cast<double>(device.steps);
   const double ms = 1 / (kNsPerMs * steps);
   comparer::DeviceStep step{
-      device.file, device.device, device.host_ns * ms, device.busy_ns * ms, {}};
+      device.file, device.device, device.step_ns / kNsPerMs, device.busy_ns / kNsPerMs, device.idle,
+      {}};
   for (const ProfiledCall& call : device.calls) {
     for (const ProfiledKernel& kernel : call.kernels) {
       step.work.push_back({call.key(), kernel.kernel_class, kernel.name,
@@ -150,8 +152,8 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
   }
   std::optional<comparer::DeviceComparison> devices;
   if (a_has_device && b_has_device) {
-    devices = comparer::compare_devices(device_step(*inputs_a.front().profile),
-                                        device_step(*inputs_b.front().profile));
+    devices =
+        comparer::compare_devices(device_step(inputs_a.front()), device_step(inputs_b.front()));
   }
   ComparedRuns runs = {runs_of(std::move(inputs_a), has_profile, devices.has_value(), known),
                        runs_of(std::move(inputs_b), has_profile, devices.has_value(), known),

@@ -41,6 +41,7 @@ int compare(const CompareArguments& arguments) {
     if (runs.devices) {
       comparer::refuse_different_work(*runs.devices);
     }
+    comparer::refuse_different_operators(runs.a.front(), runs.b.front());
     if (!runs.without_device.empty()) {
       throw et_schema::usage_error(
           "only one of the profiles shows a device",

@@ -8,11 +8,9 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "et_schema/json_trace/sniff.h"
-#include "et_schema/kineto/nested_events.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/support/error.h"
@@ -26,7 +24,9 @@
 namespace understudy::cli {
 namespace {
 
+using et_schema::DeviceTimeline;
 using et_schema::DType;
+using et_schema::EventIndex;
 using et_schema::KinetoArgument;
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
@@ -101,10 +101,6 @@ bool crosses_hosts(const KinetoEvent& event, std::string_view kernel_class) {
          (event.category == KinetoCategory::kGpuMemcpy && is_between);
 }
 
-double duration_ns(const KinetoEvent& event) {
-  return static_cast<double>(std::max<std::int64_t>(event.dur_ns, 0));
-}
-
 double product_of(const std::optional<std::vector<std::int64_t>>& numbers) {
   return numbers ? std::accumulate(numbers->begin(), numbers->end(), 1.0, std::multiplies<>()) : 0;
 }
@@ -121,7 +117,7 @@ double blocks_of(const KinetoEvent& event) {
   return event.name.starts_with("Cijk_") && block > 0 ? grid / block : grid;
 }
 
-void add_kernel(const KinetoEvent& event, ProfiledCall& call) {
+void add_kernel(const KinetoEvent& event, double ns, ProfiledCall& call) {
   const std::string_view kernel_class = et_schema::kernel_class(event.name);
   const bool crosses = crosses_hosts(event, kernel_class);
   auto kernel = std::ranges::find(call.kernels, event.name, &ProfiledKernel::name);
@@ -131,13 +127,21 @@ void add_kernel(const KinetoEvent& event, ProfiledCall& call) {
         {std::string(event.name), std::string(kernel_class), 0, 0, blocks_of(event), crosses});
   }
   ++kernel->count;
-  kernel->ns += duration_ns(event);
+  kernel->ns += ns;
 }
 
-std::vector<ProfiledCall> calls_alike(const Profile& profile) {
+/// Of the work that the steps launched.
+std::vector<ProfiledCall> calls_alike(const Profile& profile, const DeviceTimeline& timeline,
+                                      const std::vector<EventIndex>& steps) {
   std::vector<ProfiledCall> calls;
   std::map<std::string, std::size_t> places;
-  for (const generator::DeviceCall& found : generator::device_calls(profile)) {
+  for (generator::DeviceCall& found : generator::device_calls(profile, timeline)) {
+    std::erase_if(found.events, [&](EventIndex event) {
+      return !std::ranges::binary_search(steps, timeline.events[event].step);
+    });
+    if (found.events.empty()) {
+      continue;
+    }
     ProfiledCall call;
     call.by = found.by;
     if (found.call != nullptr) {
@@ -145,59 +149,35 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile) {
     }
     // What no operator launched is alike where it is one kernel.
     const std::string_view kernel =
-        found.call == nullptr ? profile.events[found.events.front()].name : std::string_view();
+        found.call == nullptr ? profile.events[timeline.events[found.events.front()].source].name
+                              : std::string_view();
     const auto [place, is_new] =
         places.try_emplace(fmt::format("{} {}", call.key(), kernel), calls.size());
     if (is_new) {
       calls.push_back(std::move(call));
     }
     ProfiledCall& alike = calls[place->second];
-    double ns = 0;
-    for (const std::uint32_t event : found.events) {
-      add_kernel(profile.events[event], alike);
-      ns += duration_ns(profile.events[event]);
+    alike.is_cut_off |= found.is_cut_off;
+    double& sum_ns = alike.times_ns.emplace_back();
+    for (const EventIndex event : found.events) {
+      const auto ns = static_cast<double>(timeline.events[event].ns());
+      add_kernel(profile.events[timeline.events[event].source], ns, alike);
+      sum_ns += ns;
     }
-    alike.times_ns.push_back(ns);
   }
   std::ranges::stable_sort(calls, std::ranges::greater{}, &ProfiledCall::total_ns);
   return calls;
 }
 
 /// The name of the device that most of the work ran on.
-std::string device_name(const Profile& profile) {
+std::string device_name(const Profile& profile, const DeviceTimeline& timeline) {
   std::map<std::int64_t, std::size_t> events;
-  for (const KinetoEvent& event : profile.events) {
-    events[event.pid] += is_device_work(event) ? 1U : 0U;
+  for (const et_schema::DeviceStream& stream : timeline.streams) {
+    events[stream.pid] += stream.events.size();
   }
   const auto most =
       std::ranges::max_element(events, {}, [](const auto& row) { return row.second; });
-  return profile.device_name(most->first);
-}
-
-void set_times(const Profile& profile, DeviceUse& device) {
-  et_schema::Stretches steps;
-  et_schema::Stretches work;
-  et_schema::Stretches all;
-  std::set<std::string_view> names;
-  for (const KinetoEvent& event : profile.events) {
-    if (is_profiler_step(event)) {
-      steps.push_back(stretch_of(event));
-      names.insert(event.name);
-    } else if (is_device_work(event)) {
-      work.push_back(stretch_of(event));
-      all.push_back(stretch_of(event));
-    } else if (event.category == KinetoCategory::kCpuOp) {
-      all.push_back(stretch_of(event));
-    }
-  }
-  device.steps = std::max<std::uint64_t>(names.size(), 1);
-  const et_schema::Stretches& marks = steps.empty() ? all : steps;
-  const auto begin_ns =
-      std::ranges::min_element(marks, {}, &et_schema::Stretch::start_ns)->start_ns;
-  const auto end_ns = std::ranges::max_element(marks, {}, &et_schema::Stretch::end_ns)->end_ns;
-  device.host_ns = static_cast<double>(end_ns - begin_ns);
-  device.busy_ns = static_cast<double>(total_ns(et_schema::merged_stretches(std::move(work))));
-  device.device = device_name(profile);
+  return most == events.end() ? std::string() : profile.device_name(most->first);
 }
 
 predictor::MeasuredCall row_of(const ProfiledCall& call, const std::string& card,
@@ -218,11 +198,14 @@ predictor::MeasuredCall row_of(const ProfiledCall& call, const std::string& card
 
 /// Why a call tells nothing of its operator on a card; null: it does.
 const char* why_no_row(const ProfiledCall& call) {
-  if (call.by != generator::LaunchedBy::kOperator) {
+  if (call.by != et_schema::LaunchedBy::kOperator) {
     return "profiles: calls whose kernels no operator launched";
   }
   if (call.call.inputs.empty()) {
     return "profiles: calls of operators without sizes (record_shapes)";
+  }
+  if (call.is_cut_off) {
+    return "profiles: calls of which the profile lost device events";
   }
   if (std::ranges::any_of(call.kernels, &ProfiledKernel::crosses_hosts)) {
     return "profiles: calls that communicate, or copy from or to a host";
@@ -249,8 +232,8 @@ bool ProfiledDevice::has_layouts() const {
                              [](const ProfiledCall& call) { return !call.call.inputs.empty(); });
 }
 
-ProfiledDevice profiled_device(const Profile& profile) {
-  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
+ProfiledDevice profiled_device(const Profile& profile, const DeviceTimeline& timeline) {
+  if (timeline.events.empty()) {
     throw et_schema::bad_input(
         "a profile without device events",
         {.file = profile.file,
@@ -260,32 +243,49 @@ ProfiledDevice profiled_device(const Profile& profile) {
          .hint =
              "profile a step on a GPU, with ProfilerActivity.CUDA beside ProfilerActivity.CPU"});
   }
-  ProfiledDevice device;
-  device.file = profile.file;
-  device.calls = calls_alike(profile);
-  set_times(profile, device);
+  ProfiledDevice device{device_use(profile, timeline), profile.file, {}};
+  device.calls = calls_alike(profile, timeline, timeline.usable_steps());
   return device;
 }
 
-double DeviceUse::idle() const {
-  return std::max(1 - busy_ns / std::max(host_ns, 1.0), 0.0);
-}
-
-std::optional<DeviceUse> device_use(const Profile& profile) {
-  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
-    return std::nullopt;
-  }
+DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
   DeviceUse use;
-  set_times(profile, use);
+  use.device = device_name(profile, timeline);
+  use.is_incomplete =
+      timeline.is_incomplete() || profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0;
+  use.lost = timeline.lost_work();
+  const et_schema::Stretches busy = timeline.busy();
+  std::int64_t beyond_ns = total_ns(busy);
+  for (const et_schema::DeviceStep& step : timeline.steps) {
+    beyond_ns -= covered_ns(busy, step.mark);
+    use.launches += step.launches;
+  }
+  use.beyond_ns = static_cast<double>(beyond_ns);
+  const std::vector<EventIndex> steps = timeline.usable_steps();
+  use.steps = steps.size();
+  const auto per_step = [&use](std::int64_t ns) {
+    return static_cast<double>(ns) / static_cast<double>(use.steps);
+  };
+  double in_window_ns = 0;
+  for (const EventIndex step : steps) {
+    use.step_ns += per_step(timeline.steps[step].length_ns);
+    use.window_ns += static_cast<double>(timeline.steps[step].mark.ns());
+    in_window_ns += static_cast<double>(covered_ns(busy, timeline.steps[step].mark));
+  }
+  use.busy_ns = per_step(total_ns(timeline.busy(steps)));
+  if (!use.is_incomplete && !timeline.events.empty()) {
+    use.idle = std::max(1 - in_window_ns / std::max(use.window_ns, 1.0), 0.0);
+  }
   return use;
 }
 
 predictor::RowsRead profiled_rows(const Profile& profile) {
   predictor::RowsRead rows;
-  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
+  const DeviceTimeline timeline = et_schema::device_timeline(profile);
+  if (timeline.events.empty()) {
     return rows;
   }
-  const ProfiledDevice device = profiled_device(profile);
+  const ProfiledDevice device = profiled_device(profile, timeline);
   const predictor::Card* const known = predictor::find_known_card(device.device);
   const std::string card = known != nullptr        ? known->name
                            : device.device.empty() ? std::string(predictor::kGpuPlace)
@@ -331,8 +331,9 @@ ProfiledDevice read_profiled_device(const std::string& path) {
     if (device) {
       refuse("several of them");
     }
-    device = profiled_device(
-        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments));
+    const Profile profile =
+        et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
+    device = profiled_device(profile, et_schema::device_timeline(profile));
   });
   if (!device) {
     refuse("none");

@@ -29,8 +29,9 @@ struct ProfiledCall {
   /// Results as add_assumed_results() has them; without a name where no operator was open, without
   /// arguments where none are told.
   predictor::OperatorCall call;
-  generator::LaunchedBy by = generator::LaunchedBy::kNothing;
+  et_schema::LaunchedBy by = et_schema::LaunchedBy::kNothing;
   std::vector<double> times_ns;  ///< on the device, of each call
+  bool is_cut_off = false;       ///< the profile lost a part of what one of them launched
   std::vector<ProfiledKernel> kernels;
   [[nodiscard]] double total_ns() const;
   /// "aten::linear bfloat16[8,512] …"; of what no operator launched how it was launched.
@@ -40,10 +41,16 @@ struct ProfiledCall {
 /// The card that most of a profile's work ran on, and how long it was at work.
 struct DeviceUse {
   std::string device;       ///< its name; empty: not told
-  std::uint64_t steps = 1;  ///< marked by ProfilerStep#; without marks the profile is one
-  double host_ns = 0;       ///< from the start of the first step to the end of the last one
-  double busy_ns = 0;       ///< in which anything ran on the device
-  [[nodiscard]] double idle() const;  ///< its share of host_ns
+  std::uint64_t steps = 1;  ///< that the figures are of: DeviceTimeline::usable_steps()
+  double step_ns = 0;       ///< mean length of a step, to the end of its device's work
+  double busy_ns = 0;       ///< of a step: in which anything that it launched ran
+  double window_ns = 0;     ///< Σ of the steps' marks
+  double beyond_ns = 0;     ///< in which anything ran outside of the marks of all steps
+  /// Share of window_ns in which nothing ran; null if work was lost, or is of unknown categories.
+  std::optional<double> idle;
+  std::uint64_t launches = 0;  ///< of kernels, copies and graphs, in all steps
+  std::uint64_t lost = 0;      ///< of those
+  bool is_incomplete = false;  ///< all steps lost work, or some is of unknown categories
 };
 
 /// The device's side of a profile.
@@ -53,12 +60,13 @@ struct ProfiledDevice : DeviceUse {
   [[nodiscard]] bool has_layouts() const;  ///< whether any operator tells its arguments
 };
 
-/// Null without device events.
-[[nodiscard]] std::optional<DeviceUse> device_use(const et_schema::Profile& profile);
+[[nodiscard]] DeviceUse device_use(const et_schema::Profile& profile,
+                                   const et_schema::DeviceTimeline& timeline);
 
-/// Of a profile that was read with KinetoDetail::kArguments. Throws Error (bad input): without
-/// device events.
-[[nodiscard]] ProfiledDevice profiled_device(const et_schema::Profile& profile);
+/// The work of the usable steps of a profile that was read with KinetoDetail::kArguments. Throws
+/// Error (bad input): without device events.
+[[nodiscard]] ProfiledDevice profiled_device(const et_schema::Profile& profile,
+                                             const et_schema::DeviceTimeline& timeline);
 
 /// A row for all calls of an operator with arguments of the same sizes and types: what they took on
 /// the card. That has the name of its data sheet where one is known, else the profile's, else

@@ -21,6 +21,8 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using et_schema::DeviceTimeline;
+using et_schema::LostBy;
 using generator::KernelTime;
 using pages::counts, pages::facts_at, pages::figures, pages::shares, pages::shortened,
     pages::table_at, pages::texts;
@@ -54,8 +56,24 @@ Json sums_by(const char* name, const std::vector<KernelTime>& kernels, std::int6
   return rows;
 }
 
-Json profile_document(const et_schema::Profile& profile) {
-  const std::vector<KernelTime> kernels = generator::kernel_times(profile);
+/// Launches without device time and times that were not taken as they are, by reason.
+Json lost_document(const et_schema::Profile& profile, const DeviceTimeline& timeline,
+                   const DeviceUse& use) {
+  const auto count = [&timeline](LostBy why) {
+    return timeline.lost_by[static_cast<std::size_t>(why)];
+  };
+  return {{"launches", use.launches},
+          {"without_event", count(LostBy::kNoEvent)},
+          {"without_time", count(LostBy::kNoTime)},
+          {"memsets", count(LostBy::kMemset)},
+          {"captured", count(LostBy::kCaptured)},
+          {"ranged", count(LostBy::kRanged)},
+          {"unknown_category", profile.losses[et_schema::Loss::kUnknownDeviceEvents]},
+          {"clipped", timeline.clipped}};
+}
+
+Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& timeline) {
+  const std::vector<KernelTime> kernels = generator::kernel_times(profile, timeline);
   std::int64_t all_ns = 0;
   std::uint64_t count = 0;
   for (const KernelTime& kernel : kernels) {
@@ -73,14 +91,21 @@ Json profile_document(const et_schema::Profile& profile) {
                     {"ms", ns / kDeviceNsPerMs},
                     {"share", all_ns == 0 ? 0 : ns / static_cast<double>(all_ns)}});
   }
-  const std::optional<DeviceUse> use = device_use(profile);
-  const bool is_told = use && !use->device.empty();
+  const DeviceUse use = device_use(profile, timeline);
+  const auto ms = [&timeline](double ns) {
+    return timeline.events.empty() ? Json() : Json(ns / kDeviceNsPerMs);
+  };
   return {{"file", profile.file},
-          {"device", is_told ? Json(use->device) : Json(nullptr)},
-          {"span_ms", use ? Json(use->host_ns / kDeviceNsPerMs) : Json(nullptr)},
-          {"idle", use ? Json(use->idle()) : Json(nullptr)},
+          {"device", use.device.empty() ? Json() : Json(use.device)},
+          {"steps", use.steps},
+          {"step_ms", ms(use.step_ns)},
+          {"span_ms", ms(use.window_ns)},
+          {"idle", use.idle ? Json(*use.idle) : Json()},
+          {"beyond_ms", ms(use.beyond_ns)},
+          {"busy_ms", ms(static_cast<double>(total_ns(timeline.busy())))},
           {"device_ms", static_cast<double>(all_ns) / kDeviceNsPerMs},
           {"count", count},
+          {"lost", lost_document(profile, timeline, use)},
           {"classes", sums_by("name", kernels, all_ns,
                               [](const KernelTime& kernel) { return kernel.kernel_class; })},
           {"launches", sums_by("name", kernels, all_ns,
@@ -94,20 +119,22 @@ pages::Section profile_section(const Json& document, std::size_t place) {
     return table_at(document, at + key, "Device time by " + title,
                     {texts(title, "name"), counts("count"), figures("ms"), shares("share")});
   };
-  return {
-      fmt::format("profile-{}", place),
-      document["device_time"][place]["file"].get<std::string>(),
-      {facts_at(document, at,
-                {texts("card", "device"), figures("on the device", "device_ms", 1, "ms"),
-                 figures("from the first step's start to the last one's end", "span_ms", 1, "ms"),
-                 shares("of that the device was idle", "idle"),
-                 counts("kernels, copies and fills", "count")}),
-       sums("/classes", "class"), sums("/launches", "what launched it"),
-       table_at(
-           document, at + "/kernels", "Kernels, the longest first",
-           {shortened(texts("kernel", "name")), counts("count"), figures("ms"), shares("share"),
-            texts("class"), texts("launched by", "launched_by"), texts("launcher")},
-           20)}};
+  return {fmt::format("profile-{}", place),
+          document["device_time"][place]["file"].get<std::string>(),
+          {facts_at(document, at,
+                    {texts("card", "device"), figures("on the device", "device_ms", 1, "ms"),
+                     figures("of that at work on any stream", "busy_ms", 1, "ms"),
+                     figures("a step, to the end of its device's work", "step_ms", 1, "ms"),
+                     figures("in the marks of the steps", "span_ms", 1, "ms"),
+                     shares("of that the device was idle", "idle"),
+                     figures("at work outside of the marks", "beyond_ms", 1, "ms"),
+                     counts("kernels, copies and fills", "count")}),
+           sums("/classes", "class"), sums("/launches", "what launched it"),
+           table_at(
+               document, at + "/kernels", "Kernels, the longest first",
+               {shortened(texts("kernel", "name")), counts("count"), figures("ms"), shares("share"),
+                texts("class"), texts("launched by", "launched_by"), texts("launcher")},
+               20)}};
 }
 
 pages::Section benchmark_section(const Json& document, std::size_t place) {
@@ -140,12 +167,32 @@ Json benchmark_document(const std::string& path) {
       {"file", et_schema::file_name(path)}, {"device_ms", ms}, {"device_time", std::move(rows)}};
 }
 
-void add_findings(const et_schema::Profile& profile, std::vector<std::string>& findings) {
+void add_findings(const et_schema::Profile& profile, const DeviceTimeline& timeline,
+                  std::vector<std::string>& findings) {
+  const DeviceUse use = device_use(profile, timeline);
+  const auto add = [&](std::uint64_t count, const std::string& text) {
+    if (count > 0) {
+      findings.push_back(fmt::format("{}: {}", profile.file, text));
+    }
+  };
+  add(use.lost,
+      fmt::format("{} of {} launches of kernels, copies and graphs have no device event, or one "
+                  "without a time. {}",
+                  use.lost, std::max(use.launches, use.lost),
+                  use.is_incomplete ? "Device time and idle share are not known."
+                                    : "Steps that lost some are not used for the idle share."));
+  const std::uint64_t unknown = profile.losses[et_schema::Loss::kUnknownDeviceEvents];
+  add(unknown, fmt::format("{} event{} of a device {} in no known category: their time counts "
+                           "nowhere, and the idle share is not known.",
+                           unknown, unknown == 1 ? "" : "s", unknown == 1 ? "is" : "are"));
+  add(timeline.clipped,
+      fmt::format("{} duration{} into the next event of the stream: clipped there.",
+                  timeline.clipped, timeline.clipped == 1 ? " runs" : "s run"));
   if (profile.losses[et_schema::Loss::kTruncatedFiles] > 0) {
     findings.push_back(
         fmt::format("{} is cut off: what came after its end counts nowhere.", profile.file));
   }
-  if (std::ranges::none_of(profile.events, et_schema::is_device_work)) {
+  if (timeline.total() + use.lost + unknown == 0) {
     findings.push_back(
         fmt::format("{} shows no device: record with ProfilerActivity.CUDA, which ROCm has, too.",
                     profile.file));
@@ -168,8 +215,9 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
             const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
-            add_findings(profile, page.findings);
-            profiles.push_back(profile_document(profile));
+            const DeviceTimeline timeline = et_schema::device_timeline(profile);
+            add_findings(profile, timeline, page.findings);
+            profiles.push_back(profile_document(profile, timeline));
           }
         });
   }

@@ -272,12 +272,13 @@ class Comparer {
   double step_b_ms_ = 0;
 };
 
-/// Withdraws changes: if other programs worked on the machine, they may not be the program's.
-void veto_changes(std::vector<Row>& rows) {
+/// Withdraws changes; with `all` other verdicts, too.
+void veto_changes(std::vector<Row>& rows, const char* why, bool all = false) {
   for (Row& row : rows) {
-    if (row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster) {
+    if (row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster ||
+        (all && row.verdict == Verdict::kSame)) {
       row.verdict = Verdict::kUnsure;
-      row.why = "busy";
+      row.why = why;
     }
   }
 }
@@ -307,7 +308,13 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   comparison.rows = comparer.compare(options);
   comparison.was_busy = switches_per_s > et_schema::kIdleSwitchesPerS;
   if (comparison.was_busy) {
-    veto_changes(comparison.rows);
+    veto_changes(comparison.rows, "busy");  // other programs' work may have changed them
+  }
+  const auto is_incomplete = [](const std::vector<Run>& runs) {
+    return std::ranges::any_of(runs, &Run::is_incomplete);
+  };
+  if (is_incomplete(a) || is_incomplete(b)) {
+    veto_changes(comparison.rows, "lost events", true);
   }
   return comparison;
 }

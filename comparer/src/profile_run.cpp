@@ -14,6 +14,7 @@
 namespace understudy::comparer {
 namespace {
 
+using et_schema::DeviceTimeline;
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
@@ -35,27 +36,6 @@ std::string class_of(std::string_view name) {
   return name.starts_with("c10d::") ? "communication" : std::string(et_schema::op_class(name));
 }
 
-/// The steps in order of time; without marks, all operators together are one step.
-Stretches steps_of(const Profile& profile) {
-  Stretches steps;
-  std::optional<Stretch> all;
-  for (const KinetoEvent& event : profile.events) {
-    const Stretch stretch = stretch_of(event);
-    if (is_profiler_step(event)) {
-      steps.push_back(stretch);
-    } else if (is_operator(event)) {
-      all = all ? Stretch{std::min(all->start_ns, stretch.start_ns),
-                          std::max(all->end_ns, stretch.end_ns)}
-                : stretch;
-    }
-  }
-  if (steps.empty() && all) {
-    steps.push_back(*all);
-  }
-  std::ranges::sort(steps, {}, &Stretch::start_ns);
-  return steps;
-}
-
 struct Call : et_schema::NestedEvent {
   std::vector<std::size_t> children = {};
   bool holds_known = false;    ///< it, or an operator below it, has one of the known names
@@ -64,7 +44,8 @@ struct Call : et_schema::NestedEvent {
 
 /// The operators' calls of all threads as trees; callers come before callees. A device's event is
 /// the innermost operator's around its launch.
-std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>& known) {
+std::vector<Call> call_trees(const Profile& profile, const DeviceTimeline& device,
+                             const std::set<std::string>& known) {
   const std::vector<et_schema::NestedEvent> nested = nested_events(profile, is_operator);
   std::vector<Call> calls;
   for (const et_schema::NestedEvent& event : nested) {
@@ -73,14 +54,11 @@ std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>
       calls[*event.parent].children.push_back(calls.size() - 1);
     }
   }
-  const et_schema::Launches launches(profile);
-  for (const KinetoEvent& event : profile.events) {
-    const KinetoEvent* launch = is_device_work(event) ? launches.of(event) : nullptr;
-    if (launch == nullptr) {
-      continue;
-    }
-    if (const auto around = innermost_around(nested, *launch)) {
-      calls[*around].device_ns += std::max<std::int64_t>(event.dur_ns, 0);
+  for (const et_schema::DeviceEvent& event : device.events) {
+    if (event.call != et_schema::kUnknownEvent) {
+      if (const auto around = innermost_around(nested, profile.events[event.call])) {
+        calls[*around].device_ns += event.ns();
+      }
     }
   }
   for (std::size_t i = calls.size(); i-- > 0;) {
@@ -97,12 +75,15 @@ std::vector<Call> call_trees(const Profile& profile, const std::set<std::string>
 
 class ProfileRows {
  public:
-  ProfileRows(const Profile& profile, const std::set<std::string>& known, bool by_device)
-      : known_(known),
-        by_device_(by_device),
-        steps_(steps_of(profile)),
-        calls_(call_trees(profile, known)),
-        covered_(steps_.size()) {}
+  ProfileRows(const Profile& profile, const DeviceTimeline& device,
+              const std::set<std::string>& known, bool by_device)
+      : known_(known), by_device_(by_device), calls_(call_trees(profile, device, known)) {
+    for (const et_schema::EventIndex step : device.usable_steps()) {
+      steps_.push_back(device.steps[step].mark);
+      lengths_ns_.push_back(device.steps[step].length_ns);
+    }
+    covered_.resize(steps_.size());
+  }
 
   std::vector<Series> rows() {
     for (const Call& call : calls_) {
@@ -117,7 +98,7 @@ class ProfileRows {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Stretch& step = steps_[i];
       const std::int64_t covered = covered_ns(merged_stretches(std::move(covered_[i])), step);
-      iteration.samples_ms.push_back(static_cast<double>(step.ns()) / kNsPerMs);
+      iteration.samples_ms.push_back(static_cast<double>(lengths_ns_[i]) / kNsPerMs);
       gap.samples_ms.push_back(static_cast<double>(step.ns() - covered) / kNsPerMs);
     }
     std::vector<Series> rows = {std::move(iteration)};
@@ -184,7 +165,8 @@ class ProfileRows {
 
   const std::set<std::string>& known_;
   bool by_device_;
-  Stretches steps_;
+  Stretches steps_;  ///< their marks
+  std::vector<std::int64_t> lengths_ns_;
   std::vector<Call> calls_;
   std::vector<Stretches> covered_;  ///< by step: what operators cover
   std::map<std::string, Series> classes_;
@@ -194,13 +176,19 @@ class ProfileRows {
 
 }  // namespace
 
-Run run_of(const Profile& profile, const std::set<std::string>& known, bool by_device) {
-  ProfileRows table(profile, known, by_device);
+Run run_of(const Profile& profile, const DeviceTimeline& device, const std::set<std::string>& known,
+           bool by_device) {
+  ProfileRows table(profile, device, known, by_device);
   Run run;
   run.file = profile.file;
   run.is_profile = true;
   run.by_device = by_device;
   run.is_cut_off = profile.losses[et_schema::Loss::kTruncatedFiles] > 0;
+  run.has_sizes = std::ranges::any_of(
+      profile.events, [](const KinetoEvent& event) { return !event.arguments.empty(); });
+  run.steps_left_out = device.steps.size() - device.usable_steps().size();
+  run.is_incomplete = by_device && (device.is_incomplete() ||
+                                    profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0);
   run.pace = "original";
   if (profile.distributed) {
     run.world_size = static_cast<int>(profile.distributed->world_size);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "comparer/run.h"
+
 namespace understudy::comparer {
 
 /// What calls alike of a step spent in one kernel on a device.
@@ -18,9 +20,10 @@ struct DeviceWork {
 /// A step of a profile as its device saw it.
 struct DeviceStep {
   std::string file;
-  std::string device;  ///< its name; empty: not told
-  double step_ms = 0;  ///< from its start to the end of what its device does for it
-  double busy_ms = 0;  ///< in which the device worked
+  std::string device;               ///< its name; empty: not told
+  double step_ms = 0;               ///< from its start to the end of what its device does for it
+  double busy_ms = 0;               ///< in which the device worked
+  std::optional<double> idle = {};  ///< share of the steps' marks; null: not known
   std::vector<DeviceWork> work;
 };
 
@@ -46,5 +49,9 @@ struct DeviceComparison {
 /// Throws Error (usage) where next to nothing of either side's time is of operators, with their
 /// sizes, that the other has: programs that do not do the same work.
 void refuse_different_work(const DeviceComparison& comparison);
+
+/// The same of two profiles of which one tells no sizes: if fewer than 3 of 4 of a step's calls are
+/// of operators that the other side calls as well.
+void refuse_different_operators(const Run& a, const Run& b);
 
 }  // namespace understudy::comparer

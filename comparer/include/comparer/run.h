@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/kineto/device_timeline.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/report.h"
 #include "et_schema/prediction/prediction.h"
@@ -52,6 +53,9 @@ struct Run {
   et_schema::Environment environment;  ///< of a report; of a profile the device alone
   bool is_cut_off = false;             ///< of a profile: the file ends before its end
   bool by_device = false;              ///< classes are of the device's own time
+  bool has_sizes = false;              ///< of a profile: operators tell their arguments
+  std::uint64_t steps_left_out = 0;    ///< of a profile: they lost device events
+  bool is_incomplete = false;  ///< of a profile: device events of every step are lost or unknown
   std::uint64_t samples_left_out = 0;  ///< figures that were not finite
   /// et_schema::interruptions_per_s(): others ran on our cores.
   std::optional<double> switches_per_s;
@@ -64,14 +68,14 @@ struct Run {
 /// The rows of a prediction: one sample each, operators of the rank that it lists.
 [[nodiscard]] Run run_of(const et_schema::Prediction& prediction, const std::string& file);
 
-/// The rows of a Kineto profile: one sample a ProfilerStep, or one in all where there is none.
-/// A row is an operator that no other operator called, or the highest one below it whose name
+/// The rows of a Kineto profile, of which `device` is the timeline: one sample for each usable
+/// step. A row is an operator that no other operator called, or the highest one below it whose name
 /// `known` has: a benchmark may have opened an operator. Names carry no overloads. Labels, and the
 /// wrappers of autograd, are no operators. Times are the host's; with `by_device` those of classes
 /// are what their operators' kernels took, and there is no gap. Throws Error (bad input) where no
 /// operator lies in a step. O(n log n) in the number of events.
-[[nodiscard]] Run run_of(const et_schema::Profile& profile, const std::set<std::string>& known,
-                         bool by_device = false);
+[[nodiscard]] Run run_of(const et_schema::Profile& profile, const et_schema::DeviceTimeline& device,
+                         const std::set<std::string>& known, bool by_device = false);
 
 /// Merges operators that differ in their overload alone, as profiles do: "aten::add.Tensor" is
 /// "aten::add".

@@ -50,7 +50,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "are not read."},
     {"damaged_times",
      "Events of a profile that end before they begin, taken to take no time, or overlap others of "
-     "their thread, taken to follow them."},
+     "their thread, taken to follow them; durations on a device that run into the next event of "
+     "their stream, clipped there."},
     {"reused_addresses",
      "Reads that show another tensor at a reused address; taken as a tensor of its own."},
     {"aliases", "Views made outside of the dispatcher, rebuilt with as_strided."},

@@ -7,32 +7,19 @@
 
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/enum_names.h"
 #include "et_schema/support/words.h"
-#include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
 
 namespace understudy::generator {
 namespace {
 
+using et_schema::DeviceTimeline;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 
 bool is_operator_name(std::string_view name) {
   return name.find("::") != std::string_view::npos;
-}
-
-/// The name of the operator or label that launched it; empty where none is known.
-std::string_view launcher_of(const HostEvents& host, const DeviceEvent& event) {
-  return event.operator_ == kNoEvent ? std::string_view() : host.source(event.operator_).name;
-}
-
-LaunchedBy launched_by(const HostEvents& host, const DeviceEvent& event) {
-  return is_graph_launch(host.sources[event.launch])  ? LaunchedBy::kGraph
-         : event.operator_ == kNoEvent                ? LaunchedBy::kNothing
-         : is_operator_name(launcher_of(host, event)) ? LaunchedBy::kOperator
-                                                      : LaunchedBy::kLabel;
 }
 
 /// Classes in which operators call others of their class that are a library's.
@@ -76,28 +63,19 @@ HostIndex outermost_alike(const HostEvents& host, HostIndex index) {
 
 }  // namespace
 
-std::string_view to_string(LaunchedBy by) {
-  return et_schema::EnumNames<LaunchedBy::kNothing>("operator", "label without operator",
-                                                    "graph launch", "unlinked")[by];
-}
-
-std::vector<KernelTime> kernel_times(const Profile& profile) {
-  NameTable names;
-  const HostEvents host = host_events(profile, names);
-  const DeviceEvents device = link_device_events(profile, host);
-  std::map<std::tuple<std::string_view, LaunchedBy, std::string_view>, KernelTime> rows;
-  const auto add = [&](const DeviceEvent& event) {
-    const KinetoEvent& work = profile.events[event.source];
-    const LaunchedBy by = launched_by(host, event);
-    const std::string_view launcher = launcher_of(host, event);
+std::vector<KernelTime> kernel_times(const Profile& profile, const DeviceTimeline& device) {
+  std::map<std::tuple<std::string_view, et_schema::LaunchedBy, std::string_view>, KernelTime> rows;
+  for (const et_schema::DeviceEvent& event : device.events) {
+    const std::string_view kernel = profile.events[event.source].name;
+    const std::string_view launcher = event.launcher == et_schema::kUnknownEvent
+                                          ? std::string_view()
+                                          : profile.events[event.launcher].name;
     KernelTime& row =
-        rows.try_emplace({work.name, by, launcher}, KernelTime{work.name, {}, by, launcher})
+        rows.try_emplace({kernel, event.by, launcher}, KernelTime{kernel, {}, event.by, launcher})
             .first->second;
     ++row.count;
-    row.device_ns = add_times(row.device_ns, std::max<std::int64_t>(work.dur_ns, 0));
-  };
-  std::ranges::for_each(device.linked, add);
-  std::ranges::for_each(device.unlinked, add);
+    row.device_ns = add_times(row.device_ns, event.ns());
+  }
   std::vector<KernelTime> times;
   for (auto& [key, row] : rows) {
     row.kernel_class = et_schema::kernel_class(row.kernel);
@@ -107,23 +85,33 @@ std::vector<KernelTime> kernel_times(const Profile& profile) {
   return times;
 }
 
-std::vector<DeviceCall> device_calls(const Profile& profile) {
+std::vector<DeviceCall> device_calls(const Profile& profile, const DeviceTimeline& device) {
   NameTable names;
   const HostEvents host = host_events(profile, names);
-  const DeviceEvents device = link_device_events(profile, host);
   std::vector<DeviceCall> calls;
-  std::map<std::pair<HostIndex, LaunchedBy>, std::size_t> places;
-  for (const DeviceEvent& event : device.linked) {
-    const LaunchedBy by = launched_by(host, event);
-    const HostIndex call = outermost_alike(host, event.operator_);
-    const auto [place, is_new] = places.try_emplace({call, by}, calls.size());
-    if (is_new) {
-      calls.push_back({&host.source(call), by, {}});
+  std::map<std::pair<HostIndex, et_schema::LaunchedBy>, std::size_t> places;
+  for (std::uint32_t i = 0; i < device.events.size(); ++i) {
+    const et_schema::DeviceEvent& event = device.events[i];
+    const HostIndex launcher = host.event_of(event.launcher);
+    if (launcher == kNoEvent) {
+      calls.push_back({nullptr, event.by, {i}, false});
+      continue;
     }
-    calls[place->second].events.push_back(event.source);
+    const HostIndex call = outermost_alike(host, launcher);
+    const auto [place, is_new] = places.try_emplace({call, event.by}, calls.size());
+    if (is_new) {
+      calls.push_back({&host.source(call), event.by, {}, false});
+    }
+    calls[place->second].events.push_back(i);
   }
-  for (const DeviceEvent& event : device.unlinked) {
-    calls.push_back({nullptr, launched_by(host, event), {event.source}});
+  for (const et_schema::LostLaunch& lost : device.lost) {
+    const HostIndex launcher = host.event_of(lost.launcher);
+    if (launcher != kNoEvent && et_schema::is_lost_work(lost.why)) {
+      if (const auto place = places.find({outermost_alike(host, launcher), lost.by});
+          place != places.end()) {
+        calls[place->second].is_cut_off = true;
+      }
+    }
   }
   return calls;
 }

@@ -20,6 +20,8 @@
 namespace understudy::generator {
 namespace {
 
+using et_schema::DeviceEvent;
+using et_schema::DeviceTimeline;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 
@@ -28,17 +30,15 @@ constexpr double kLeastInCommon = 0.75;
 
 /// The device events of a step in the order in which they ran.
 struct DeviceStep {
+  std::vector<std::int64_t> ns;
   std::vector<std::uint32_t> sources;  ///< positions in Profile::events
   std::vector<NameId> names;
 };
 
 /// All device events in the order in which they ran.
-std::vector<DeviceEvent> in_order(const Profile& profile, const DeviceEvents& device) {
-  std::vector<DeviceEvent> events = device.linked;
-  events.insert(events.end(), device.unlinked.begin(), device.unlinked.end());
-  std::ranges::sort(events, {}, [&profile](const DeviceEvent& event) {
-    return std::pair(profile.events[event.source].ts_ns, event.source);
-  });
+std::vector<DeviceEvent> in_order(const DeviceTimeline& device) {
+  std::vector<DeviceEvent> events = device.events;
+  std::ranges::stable_sort(events, {}, &DeviceEvent::start_ns);
   return events;
 }
 
@@ -48,8 +48,8 @@ DeviceStep step_of(const Profile& profile, std::span<const DeviceEvent> events,
                    std::int64_t begin_ns, std::int64_t end_ns, NameTable& names) {
   DeviceStep step;
   for (const DeviceEvent& event : events) {
-    const std::int64_t launch_ns = profile.events[event.launch].ts_ns;
-    if (launch_ns >= begin_ns && launch_ns < end_ns) {
+    if (event.launch_ns >= begin_ns && event.launch_ns < end_ns) {
+      step.ns.push_back(event.ns());
       step.sources.push_back(event.source);
       step.names.push_back(names.number(profile.events[event.source].name));
     }
@@ -60,12 +60,11 @@ DeviceStep step_of(const Profile& profile, std::span<const DeviceEvent> events,
 /// Where the sequence of launched graphs begins anew: the shortest stretch of launches, told apart
 /// by their numbers of device events, that is repeated to the end. The first launch alone if none
 /// is.
-std::vector<std::int64_t> graph_begins(const Profile& profile,
-                                       std::span<const DeviceEvent> events) {
+std::vector<std::int64_t> graph_begins(std::span<const DeviceEvent> events) {
   std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> counts;  // in order of time
   for (const DeviceEvent& event : events) {
-    if (const KinetoEvent& launch = profile.events[event.launch]; is_graph_launch(launch)) {
-      ++counts[{launch.ts_ns, event.launch}];
+    if (event.by == et_schema::LaunchedBy::kGraph) {
+      ++counts[{event.launch_ns, event.call}];
     }
   }
   std::vector<std::int64_t> times;
@@ -88,13 +87,13 @@ std::vector<std::int64_t> graph_begins(const Profile& profile,
 
 std::vector<DeviceStep> graphed_steps(const Profile& profile, NameTable& names) {
   const HostEvents host = host_events(profile, names);
-  const std::vector<DeviceEvent> events = in_order(profile, link_device_events(profile, host));
+  const std::vector<DeviceEvent> events = in_order(et_schema::device_timeline(profile));
   std::vector<std::int64_t> begins;
   for (const StepSpan& span : marked_steps(host)) {
     begins.push_back(add_times(span.begin_ns, host.first_ns));
   }
   if (begins.size() == 1) {
-    begins = graph_begins(profile, events);
+    begins = graph_begins(events);
     // What is launched before the first graph is of its step.
     (begins.empty() ? begins.emplace_back() : begins.front()) =
         std::numeric_limits<std::int64_t>::min();
@@ -145,7 +144,7 @@ std::vector<std::uint32_t> pairs_of(const DeviceStep& a, const DeviceStep& b) {
 
 /// The time of each event of the most usual step: the median over it and those with as many events
 /// of each name.
-std::vector<std::int64_t> median_times(const Profile& profile, const std::vector<DeviceStep>& steps,
+std::vector<std::int64_t> median_times(const std::vector<DeviceStep>& steps,
                                        const DeviceStep& usual) {
   std::vector<std::vector<std::int64_t>> samples(usual.names.size());
   for (const DeviceStep& step : steps) {
@@ -153,8 +152,7 @@ std::vector<std::int64_t> median_times(const Profile& profile, const std::vector
     const bool is_alike = step.names.size() == usual.names.size() &&
                           std::ranges::find(pairs, kUnaligned) == pairs.end();
     for (std::size_t i = 0; is_alike && i < pairs.size(); ++i) {
-      const std::int64_t ns = profile.events[step.sources[pairs[i]]].dur_ns;
-      samples[i].push_back(std::max<std::int64_t>(ns, 0));
+      samples[i].push_back(step.ns[pairs[i]]);
     }
   }
   std::vector<std::int64_t> times;
@@ -176,14 +174,14 @@ const DeviceStep& usual_step(const std::vector<DeviceStep>& steps) {
 
 }  // namespace
 
-GraphTimes graph_times(const Profile& eager, const HostEvents& host, const DeviceEvents& device,
+GraphTimes graph_times(const Profile& eager, const HostEvents& host, const DeviceTimeline& device,
                        const Join& join, const Profile& graph_run) {
   NameTable names;
   const std::vector<DeviceStep> graphed = graphed_steps(graph_run, names);
   const DeviceStep none;
   const DeviceStep& usual = graphed.empty() ? none : usual_step(graphed);
-  const std::vector<std::int64_t> times = median_times(graph_run, graphed, usual);
-  const std::vector<DeviceEvent> events = in_order(eager, device);
+  const std::vector<std::int64_t> times = median_times(graphed, usual);
+  const std::vector<DeviceEvent> events = in_order(device);
   const std::vector<StepSpan> spans = launch_spans(join, host);
   GraphTimes result;
   for (std::size_t i = 0; i < spans.size(); ++i) {

@@ -26,7 +26,7 @@ struct GraphTimes {
 /// ProfilerStep#, or else begin wherever the sequence of launched graphs repeats. Throws Error (bad
 /// input) where fewer than 3 of 4 device events are joined: another program.
 [[nodiscard]] GraphTimes graph_times(const et_schema::Profile& eager, const HostEvents& host,
-                                     const DeviceEvents& device, const Join& join,
+                                     const et_schema::DeviceTimeline& device, const Join& join,
                                      const et_schema::Profile& graph_run);
 
 }  // namespace understudy::generator

@@ -131,7 +131,7 @@ std::vector<HostIndex> HostEvents::children_of(HostIndex event) const {
 }
 
 HostEvents HostEvents::only(const std::vector<bool>& kept) const {
-  HostEvents part{sources, {}, threads, first_ns, damaged_times};
+  HostEvents part{sources, {}, threads, first_ns, damaged_times, {}};
   for (HostThread& thread : part.threads) {
     const auto begin = static_cast<HostIndex>(part.events.size());
     for (HostIndex i = thread.begin; i < thread.end; ++i) {
@@ -143,7 +143,15 @@ HostEvents HostEvents::only(const std::vector<bool>& kept) const {
     thread.end = static_cast<HostIndex>(part.events.size());
     nest(std::span(part.events).subspan(begin), begin);
   }
+  part.index_sources();
   return part;
+}
+
+void HostEvents::index_sources() {
+  by_source.assign(sources.size(), kNoEvent);
+  for (HostIndex i = 0; i < events.size(); ++i) {
+    by_source[events[i].source] = i;
+  }
 }
 
 const HostThread* HostEvents::find_thread(std::int64_t pid, std::int64_t tid) const {
@@ -203,6 +211,7 @@ HostEvents host_events(const Profile& profile, NameTable& names) {
     sort_thread(events, profile);
     host.damaged_times += nest(events, thread.begin);
   }
+  host.index_sources();
   return host;
 }
 

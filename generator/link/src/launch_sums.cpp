@@ -12,6 +12,7 @@
 namespace understudy::generator {
 namespace {
 
+using et_schema::DeviceEvent;
 using et_schema::KinetoEvent;
 using et_schema::NodeIndex;
 using et_schema::Outside;
@@ -26,17 +27,14 @@ class Summer {
   }
 
   LaunchSums sum() {
-    for (const HostIndex unanswered : in_.device.unanswered) {
-      if (const HostIndex owner = joined_around(unanswered, node_of_, in_.host);
-          owner != kNoEvent) {
+    for (const et_schema::LostLaunch& lost : in_.device.lost) {
+      if (const HostIndex owner = owner_of(lost);
+          owner != kNoEvent && et_schema::is_lost_work(lost.why)) {
         sums_.launched[owner].is_cut_off = true;
       }
     }
-    for (const DeviceEvent& event : in_.device.linked) {
+    for (const DeviceEvent& event : in_.device.events) {
       add(event);
-    }
-    for (const DeviceEvent& event : in_.device.unlinked) {
-      add_outside(event);
     }
     for (auto& [why, row] : outside_) {
       row.device_ns /= static_cast<std::int64_t>(spans_.size());
@@ -54,37 +52,44 @@ class Summer {
   }
 
  private:
+  /// The innermost joined event around a launch.
+  [[nodiscard]] HostIndex owner_of(const et_schema::DeviceLaunch& launch) const {
+    return joined_around(in_.host.event_of(launch.launcher), node_of_, in_.host);
+  }
+
   void add(const DeviceEvent& event) {
-    const HostIndex owner = joined_around(event.operator_, node_of_, in_.host);
-    const bool is_in_none = owner == kNoEvent || (!in_.is_in_operator[node_of_[owner]] &&
-                                                  is_graph_launch(profile(event.launch)));
+    const HostIndex owner = owner_of(event);
+    const bool is_in_none =
+        owner == kNoEvent || (!in_.is_in_operator[node_of_[owner]] && is_of_graph(event));
     if (is_in_none) {
       add_outside(event);
       return;
     }
     const KinetoEvent& source = profile(event.source);
     Launched& sum = sums_.launched[owner];
-    const std::int64_t ns = event_ns(event.source);
+    const std::int64_t ns = event_ns(event);
     sum.device_ns = add_times(sum.device_ns, ns);
     et_schema::add_kernel_time(class_of(source), ns, sum.kernel_classes);
     ++sum.count;
-    if (!sum.stream && source.stream >= 0) {
-      sum.stream = source.stream;
+    if (!sum.stream) {
+      sum.stream = in_.device.streams[event.stream].number;
     }
     sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
   }
 
-  /// Adds an event of the joined steps that no node has. Its launch time decides the step, or its
-  /// own time if the launch is not known.
+  static bool is_of_graph(const DeviceEvent& event) {
+    return event.by == et_schema::LaunchedBy::kGraph;
+  }
+
+  /// Adds an event of the joined steps that no node has.
   void add_outside(const DeviceEvent& event) {
-    const KinetoEvent& launch = profile(event.launch);
-    const std::int64_t time_ns = in_.host.relative(launch.ts_ns);
+    const std::int64_t time_ns = in_.host.relative(event.launch_ns);
     const auto is_around = [&](const StepSpan& span) {
       return span.begin_ns <= time_ns && time_ns < span.end_ns;
     };
     if (std::ranges::any_of(spans_, is_around)) {
-      add_outside(is_graph_launch(launch) ? Outside::kGraphLaunch : Outside::kUnlinked,
-                  class_of(profile(event.source)), event_ns(event.source));
+      add_outside(is_of_graph(event) ? Outside::kGraphLaunch : Outside::kUnlinked,
+                  class_of(profile(event.source)), event_ns(event));
     }
   }
 
@@ -101,12 +106,12 @@ class Summer {
 
   /// The time of a device event: in the graphed run where there is one, in which it takes none
   /// where that lacks it.
-  [[nodiscard]] std::int64_t event_ns(std::uint32_t source) const {
+  [[nodiscard]] std::int64_t event_ns(const DeviceEvent& event) const {
     if (in_.graph) {
-      const auto found = in_.graph->ns.find(source);
+      const auto found = in_.graph->ns.find(event.source);
       return found == in_.graph->ns.end() ? 0 : found->second;
     }
-    return std::max<std::int64_t>(profile(source).dur_ns, 0);
+    return event.ns();
   }
 
   /// Equal names of a profile share one address, so each is looked up once.

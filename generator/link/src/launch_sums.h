@@ -35,7 +35,7 @@ struct LaunchInputs {
   const HostEvents& host;
   const JoinNodes& nodes;
   const Join& join;
-  const DeviceEvents& device;
+  const et_schema::DeviceTimeline& device;
   const std::optional<GraphTimes>& graph;   ///< the graphed run's times count, where there is one
   const std::vector<bool>& is_in_operator;  ///< by node: it is an operator or lies below one
 };

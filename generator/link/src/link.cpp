@@ -26,6 +26,7 @@
 namespace understudy::generator {
 namespace {
 
+using et_schema::DeviceTimeline;
 using et_schema::Loss;
 using et_schema::Node;
 using et_schema::NodeClass;
@@ -55,7 +56,7 @@ class Linker {
     nodes_ = join_nodes(trace_, step, names_);
     host_ = host_events(profile_, names_);
     join_ = join();
-    const DeviceEvents device = link_device_events(profile_, host_);
+    const DeviceTimeline device = et_schema::device_timeline(profile_);
     const std::vector<HostWait> waits = find_waits(host_, join_);
     result_.profile.awaited_before_ns = awaited_before(host_, join_, device, waits);
     const std::vector<EventWait> event_waits = find_event_waits(host_, join_);
@@ -79,14 +80,18 @@ class Linker {
   }
 
  private:
-  [[nodiscard]] LaunchCost launches(const DeviceEvents& device) const {
+  [[nodiscard]] bool is_linked(const et_schema::DeviceEvent& event) const {
+    return host_.event_of(event.launcher) != kNoEvent;
+  }
+
+  [[nodiscard]] LaunchCost launches(const DeviceTimeline& device) const {
     LaunchCost cost{{}, options_.observer_ns_per_launch};
     if (cost.each_ns <= 0) {
       return cost;
     }
-    for (const DeviceEvent& event : device.linked) {
-      if (event.launch != host_.events[event.operator_].source) {
-        cost.times_ns.push_back(host_.relative(profile_.events[event.launch].ts_ns));
+    for (const et_schema::DeviceEvent& event : device.events) {
+      if (is_linked(event) && event.call != event.launcher) {
+        cost.times_ns.push_back(host_.relative(event.launch_ns));
       }
     }
     std::ranges::sort(cost.times_ns);
@@ -280,7 +285,7 @@ class Linker {
     }
   }
 
-  void describe(const DeviceEvents& device, const EventCost& cost) {
+  void describe(const DeviceTimeline& device, const EventCost& cost) {
     et_schema::RecordedProfile& profile = result_.profile;
     profile.file = et_schema::file_name(profile_.file);
     profile.bytes = profile_.content_bytes;
@@ -295,13 +300,15 @@ class Linker {
     profile.observer_ns_per_event = std::round(10 * cost.total_ns()) / 10;
     profile.observer_source = cost.source;
     profile.nodes_with_rf_id = nodes_.nodes.size();
-    profile.device_events = device.total;
-    profile.device_events_linked = device.linked.size();
-    profile.lost = device.lost;
+    profile.device_events = device.total();
+    profile.device_events_linked = static_cast<std::uint64_t>(std::ranges::count_if(
+        device.events, [this](const et_schema::DeviceEvent& event) { return is_linked(event); }));
+    profile.lost = unlinked_events(device, host_);
     // What the names of kernels tell of how they were chosen, where no capture does.
-    if (std::ranges::any_of(device.linked, [&](const DeviceEvent& event) {
+    if (std::ranges::any_of(device.events, [&](const et_schema::DeviceEvent& event) {
           const std::string_view name = profile_.events[event.source].name;
-          return et_schema::multiplies_tf32(name) && et_schema::kernel_class(name) == "matmul";
+          return is_linked(event) && et_schema::multiplies_tf32(name) &&
+                 et_schema::kernel_class(name) == "matmul";
         })) {
       profile.kernel_settings["float32_matmul_precision"] = "high";
     }
@@ -316,15 +323,17 @@ class Linker {
     result_.losses.add(Loss::kUnjoinedNodes, nodes_.nodes.size() - profile.nodes_joined);
     result_.losses.add(Loss::kUnjoinedEvents, profile.events - pairs);
     result_.losses.add(Loss::kDissimilarSteps, join_.other_ways);
-    result_.losses.add(Loss::kUnlinkedDeviceEvents, device.total - device.linked.size());
+    result_.losses.add(Loss::kUnlinkedDeviceEvents,
+                       profile.device_events - profile.device_events_linked);
     result_.losses.add(Loss::kLinkedByExternalId, device.by_external_id);
+    result_.losses.add(Loss::kDamagedTimes, device.clipped);
     result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
     if (graph_) {
       profile.graph_run = et_schema::file_name(options_.graph_run->file);
       result_.losses.add(Loss::kUngraphedEvents, graph_->eager_only);
       result_.losses.add(Loss::kGraphOnlyEvents, graph_->graph_only);
     }
-    result_.losses.add(Loss::kNoDeviceEvents, device.total == 0 && is_on_device() ? 1 : 0);
+    result_.losses.add(Loss::kNoDeviceEvents, device.total() == 0 && is_on_device() ? 1 : 0);
   }
 
   const Trace& trace_;

@@ -167,25 +167,25 @@ std::vector<HostWait> find_waits(const HostEvents& host, const Join& join) {
   return waits;
 }
 
-std::int64_t awaited_before(const HostEvents& host, const Join& join, const DeviceEvents& device,
+std::int64_t awaited_before(const HostEvents& host, const Join& join,
+                            const et_schema::DeviceTimeline& device,
                             const std::vector<HostWait>& waits) {
-  const auto begin_of = [&](std::uint32_t source) {
-    return host.relative(host.sources[source].ts_ns);
-  };
-  const auto end_of = [&](std::uint32_t source) {
-    return begin_of(source) + std::clamp<std::int64_t>(host.sources[source].dur_ns, 0, kLatestNs);
+  const auto is_linked = [&host](const et_schema::DeviceEvent& event) {
+    return host.event_of(event.launcher) != kNoEvent;
   };
   std::int64_t first_launch_ns = kLatestNs;  // that the profile shows
-  for (const DeviceEvent& event : device.linked) {
-    first_launch_ns = std::min(first_launch_ns, begin_of(event.launch));
-  }
-  std::int64_t before_ns = 0;  // the earlier work's end
-  for (const DeviceEvent& event : device.unlinked) {
-    if (event.launch == event.source && begin_of(event.source) < first_launch_ns) {
-      before_ns = std::max(before_ns, end_of(event.source));
+  for (const et_schema::DeviceEvent& event : device.events) {
+    if (is_linked(event)) {
+      first_launch_ns = std::min(first_launch_ns, host.relative(event.launch_ns));
     }
   }
-  if (device.linked.empty() || before_ns == 0) {
+  std::int64_t before_ns = 0;  // the earlier work's end
+  for (const et_schema::DeviceEvent& event : device.events) {
+    if (event.call == et_schema::kUnknownEvent && host.relative(event.start_ns) < first_launch_ns) {
+      before_ns = std::max(before_ns, host.relative(event.end_ns));
+    }
+  }
+  if (first_launch_ns == kLatestNs || before_ns == 0) {
     return 0;  // what has no launch may be the steps' own
   }
   std::vector<std::int64_t> of_steps(join.steps.size());
@@ -197,10 +197,11 @@ std::int64_t awaited_before(const HostEvents& host, const Join& join, const Devi
   for (std::size_t s = 0; s < of_steps.size(); ++s) {
     const StepSpan& span = join.steps[s].span;
     std::int64_t left_ns = 0;
-    for (std::size_t i = 0; i < device.linked.size() && of_steps[s] > 0; ++i) {
-      const std::int64_t launch_ns = begin_of(device.linked[i].launch);
-      if (span.begin_ns <= launch_ns && launch_ns < span.end_ns) {
-        left_ns = std::max(left_ns, end_of(device.linked[i].source) - span.end_ns);
+    for (std::size_t i = 0; i < device.events.size() && of_steps[s] > 0; ++i) {
+      const et_schema::DeviceEvent& event = device.events[i];
+      const std::int64_t launch_ns = host.relative(event.launch_ns);
+      if (is_linked(event) && span.begin_ns <= launch_ns && launch_ns < span.end_ns) {
+        left_ns = std::max(left_ns, host.relative(event.end_ns) - span.end_ns);
       }
     }
     of_steps[s] = std::max<std::int64_t>(of_steps[s] - left_ns, 0);

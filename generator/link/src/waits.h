@@ -50,7 +50,7 @@ struct EventWait : HostWait {
 /// before it began, beyond the time for which the device is busy with the step's own work once
 /// its host has ended: the median over the steps. `host` as for find_waits().
 [[nodiscard]] std::int64_t awaited_before(const HostEvents& host, const Join& join,
-                                          const DeviceEvents& device,
+                                          const et_schema::DeviceTimeline& device,
                                           const std::vector<HostWait>& waits);
 
 /// The waits that at least half of the steps show, with medians over the steps, at their places in

@@ -112,7 +112,8 @@ bool only_hands_on(std::string_view name) {
 /// which a stub takes the time. On a device they launched something, and nothing below them did, or
 /// made memory. Without a device they have nothing below them or, in a profile without any shapes,
 /// nothing that communicates; of those in each other the outermost.
-void find_kernels(std::vector<Call>& calls, const HostEvents& host, const DeviceEvents& device) {
+void find_kernels(std::vector<Call>& calls, const HostEvents& host,
+                  const et_schema::DeviceTimeline& device) {
   struct Below {
     bool any = false;
     bool launched = false;
@@ -121,8 +122,10 @@ void find_kernels(std::vector<Call>& calls, const HostEvents& host, const Device
   };
   std::vector<Below> below(calls.size());
   std::vector<bool> launched(calls.size());
-  for (const DeviceEvent& event : device.linked) {
-    launched[event.operator_] = true;
+  for (const et_schema::DeviceEvent& event : device.events) {
+    if (const HostIndex launcher = host.event_of(event.launcher); launcher != kNoEvent) {
+      launched[launcher] = true;
+    }
   }
   const auto makes_memory = [](const ResultTensor& result) { return result.storage_of < 0; };
   for (auto i = static_cast<HostIndex>(calls.size()); i-- > 0;) {
@@ -136,7 +139,7 @@ void find_kernels(std::vector<Call>& calls, const HostEvents& host, const Device
                              host.source(i).name.starts_with("c10d::");
     }
   }
-  const bool has_device = device.total > 0;
+  const bool has_device = device.total() > 0;
   const bool has_shapes = std::ranges::any_of(
       host.sources, [](const KinetoEvent& event) { return !event.arguments.empty(); });
   std::vector<bool> is_inside(calls.size());
@@ -160,13 +163,14 @@ void find_kernels(std::vector<Call>& calls, const HostEvents& host, const Device
 
 class CallsReader {
  public:
-  CallsReader(const Profile& profile, const HostEvents& host, const DeviceEvents& device,
-              et_schema::Arena arena, et_schema::Losses& losses)
+  CallsReader(const Profile& profile, const HostEvents& host,
+              const et_schema::DeviceTimeline& device, et_schema::Arena arena,
+              et_schema::Losses& losses)
       : profile_(profile),
         host_(host),
         losses_(losses),
         reader_{arena, losses, ranks_of(profile), tells_strides(profile),
-                device.total > 0 ? et_schema::DeviceType::kCuda : et_schema::DeviceType::kCpu},
+                device.total() > 0 ? et_schema::DeviceType::kCuda : et_schema::DeviceType::kCpu},
         left_out_(host, device) {
     for (const et_schema::KinetoComm& comm : profile.host_comms) {
       comms_.emplace(comm.event, &comm);
@@ -373,7 +377,7 @@ void ask_for_results(std::vector<Call>& calls, const AskResults& ask) {
 }  // namespace
 
 std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
-                             const DeviceEvents& device, et_schema::Arena arena,
+                             const et_schema::DeviceTimeline& device, et_schema::Arena arena,
                              const AskResults& ask, et_schema::Losses& losses) {
   std::vector<Call> calls = CallsReader(profile, host, device, arena, losses).read();
   ask_for_results(calls, ask);

@@ -51,7 +51,8 @@ void fill_lists(et_schema::Profile& profile, const HostEvents& host, et_schema::
 /// Reads the calls of all host events, asks for their results, and makes labels of those that are
 /// opened, which `losses` counts; where nothing is below one that launched kernels, it is a kernel.
 [[nodiscard]] std::vector<Call> read_calls(const et_schema::Profile& profile,
-                                           const HostEvents& host, const DeviceEvents& device,
+                                           const HostEvents& host,
+                                           const et_schema::DeviceTimeline& device,
                                            et_schema::Arena arena, const AskResults& ask,
                                            et_schema::Losses& losses);
 

@@ -45,10 +45,10 @@ void sign_copy(const CallTensors& call, CopyKind kind, Tensors& tensors) {
 }
 
 /// Whether each event launched something on a device, or one below it did.
-std::vector<bool> find_launching(const HostEvents& host, const DeviceEvents& device) {
+std::vector<bool> find_launching(const HostEvents& host, const et_schema::DeviceTimeline& device) {
   std::vector<bool> launching(host.events.size());
-  for (const DeviceEvent& event : device.linked) {
-    for (HostIndex at = event.operator_; at != kNoEvent && !launching[at];
+  for (const et_schema::DeviceEvent& event : device.events) {
+    for (HostIndex at = host.event_of(event.launcher); at != kNoEvent && !launching[at];
          at = host.events[at].parent) {
       launching[at] = true;
     }
@@ -57,12 +57,12 @@ std::vector<bool> find_launching(const HostEvents& host, const DeviceEvents& dev
 }
 
 /// Numbers that are changed without a kernel lie on the host: an optimizer's counts of steps.
-void sign_numbers_of_host(const HostEvents& host, const DeviceEvents& device,
+void sign_numbers_of_host(const HostEvents& host, const et_schema::DeviceTimeline& device,
                           std::span<const CallTensors> tensors_of, Tensors& tensors) {
-  if (device.linked.empty()) {
+  const std::vector<bool> launching = find_launching(host, device);
+  if (std::ranges::find(launching, true) == launching.end()) {
     return;
   }
-  const std::vector<bool> launching = find_launching(host, device);
   for (HostIndex i = 0; i < tensors_of.size(); ++i) {
     const std::string_view op = host.source(i).name;
     if (!launching[i] && op.starts_with("aten::") && op.ends_with('_') &&
@@ -78,14 +78,18 @@ void sign_numbers_of_host(const HostEvents& host, const DeviceEvents& device,
 
 }  // namespace
 
-void find_devices(const HostEvents& host, const DeviceEvents& device,
+void find_devices(const HostEvents& host, const et_schema::DeviceTimeline& device,
                   std::span<const CallTensors> tensors_of, Tensors& tensors) {
   sign_numbers_of_host(host, device, tensors_of, tensors);
-  for (const DeviceEvent& event : device.linked) {
+  for (const et_schema::DeviceEvent& event : device.events) {
+    const HostIndex launcher = host.event_of(event.launcher);
+    if (launcher == kNoEvent) {
+      continue;
+    }
     const et_schema::KinetoEvent& work = host.sources[event.source];
-    const CallTensors& call = tensors_of[event.operator_];
+    const CallTensors& call = tensors_of[launcher];
     const CopyKind copy = copy_kind(work.name);
-    const std::string_view op = host.source(event.operator_).name;
+    const std::string_view op = host.source(launcher).name;
     if (work.category == et_schema::KinetoCategory::kGpuMemcpy && copy != CopyKind::kOther &&
         (call.inputs.size() < 2 || is_copy(op))) {
       sign_copy(call, copy, tensors);
@@ -105,7 +109,7 @@ void find_devices(const HostEvents& host, const DeviceEvents& device,
   for (std::size_t i = 0; i < tensors.storages(); ++i) {
     SeenStorage& storage = tensors.storage(static_cast<StorageIndex>(i));
     if (storage.sign == DeviceSign::kNone) {
-      storage.on_cpu = device.total == 0;
+      storage.on_cpu = device.total() == 0;
     }
   }
 }

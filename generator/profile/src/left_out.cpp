@@ -297,9 +297,10 @@ std::vector<std::int64_t> integers_in(std::string_view text) {
   return numbers;
 }
 
-LeftOutFinder::LeftOutFinder(const HostEvents& host, const DeviceEvents& device) : host_(host) {
-  for (const DeviceEvent& event : device.linked) {
-    kernels_.try_emplace(event.operator_, host.sources[event.source].name);
+LeftOutFinder::LeftOutFinder(const HostEvents& host, const et_schema::DeviceTimeline& device)
+    : host_(host) {
+  for (const et_schema::DeviceEvent& event : device.events) {
+    kernels_.try_emplace(host.event_of(event.launcher), host.sources[event.source].name);
   }
 }
 

@@ -41,7 +41,7 @@ struct LeftOut {
 /// TensorAdvancedIndexing.cpp, IndexingUtils.h, PadNd.cpp.
 class LeftOutFinder {
  public:
-  LeftOutFinder(const HostEvents& host, const DeviceEvents& device);
+  LeftOutFinder(const HostEvents& host, const et_schema::DeviceTimeline& device);
 
   [[nodiscard]] LeftOut find(HostIndex call) const;
 

@@ -42,17 +42,20 @@ std::vector<ReturnKind> returns_of_schema(std::string_view schema) {
 }
 
 /// The device of the profile's process: kernels name it as their process.
-et_schema::Device device_of(const HostEvents& host, const DeviceEvents& device) {
-  const std::int64_t index =
-      device.linked.empty() ? 0 : host.sources[device.linked.front().source].pid;
+et_schema::Device device_of(const HostEvents& host, const et_schema::DeviceTimeline& device) {
+  const auto first =
+      std::ranges::find_if(device.events, [&host](const et_schema::DeviceEvent& event) {
+        return host.event_of(event.launcher) != kNoEvent;
+      });
+  const std::int64_t index = first == device.events.end() ? 0 : host.sources[first->source].pid;
   const bool is_index = index >= 0 && index <= std::numeric_limits<std::int8_t>::max();
   return {et_schema::DeviceType::kCuda, static_cast<std::int8_t>(is_index ? index : 0)};
 }
 
 class NodeMaker {
  public:
-  NodeMaker(const HostEvents& host, const DeviceEvents& device, std::vector<Call>& calls,
-            Walked& walked, Trace& trace)
+  NodeMaker(const HostEvents& host, const et_schema::DeviceTimeline& device,
+            std::vector<Call>& calls, Walked& walked, Trace& trace)
       : host_(host),
         device_(device),
         calls_(calls),
@@ -229,7 +232,7 @@ class NodeMaker {
   }
 
   const HostEvents& host_;
-  const DeviceEvents& device_;
+  const et_schema::DeviceTimeline& device_;
   std::vector<Call>& calls_;
   Walked& walked_;
   Trace& trace_;
@@ -243,8 +246,8 @@ class NodeMaker {
 
 }  // namespace
 
-void add_nodes(const HostEvents& host, const DeviceEvents& device, std::vector<Call>& calls,
-               Walked& walked, Trace& trace) {
+void add_nodes(const HostEvents& host, const et_schema::DeviceTimeline& device,
+               std::vector<Call>& calls, Walked& walked, Trace& trace) {
   NodeMaker(host, device, calls, walked, trace).make();
 }
 

@@ -93,7 +93,7 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
   NameTable names;
   const HostEvents all = host_events(profile, names);
   if (operators_in(all) == 0) {
-    const bool has_graphs = std::ranges::any_of(profile.events, is_graph_launch);
+    const bool has_graphs = std::ranges::any_of(profile.events, et_schema::is_graph_launch);
     throw et_schema::bad_input(
         "a profile without operators",
         {.file = profile.file,
@@ -110,7 +110,7 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
   refuse_several_processes(profile, all);
   number_events(profile, all);
   const HostEvents host = events_of_step(all, step);
-  const DeviceEvents device = link_device_events(profile, host);
+  const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
   Trace trace;
   trace.file = profile.file;
   trace.schema = fmt::format("kineto {}", profile.schema_version);

@@ -43,12 +43,12 @@ struct Walked {
 /// kind; what an operator that launched kernels works on is on the device, but for scalars that
 /// Python made tensors; numbers that an operator changed without a kernel are on the host. What
 /// nothing tells is on the device if the profile has one.
-void find_devices(const HostEvents& host, const DeviceEvents& device,
+void find_devices(const HostEvents& host, const et_schema::DeviceTimeline& device,
                   std::span<const CallTensors> tensors_of, Tensors& tensors);
 
 /// Writes the identities and devices of all tensors into the calls, and adds a node for each host
 /// event to the trace, with its roots.
-void add_nodes(const HostEvents& host, const DeviceEvents& device, std::vector<Call>& calls,
-               Walked& walked, et_schema::Trace& trace);
+void add_nodes(const HostEvents& host, const et_schema::DeviceTimeline& device,
+               std::vector<Call>& calls, Walked& walked, et_schema::Trace& trace);
 
 }  // namespace understudy::generator

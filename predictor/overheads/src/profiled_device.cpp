@@ -9,14 +9,15 @@
 #include <unordered_map>
 #include <utility>
 
-#include "et_schema/kineto/nested_events.h"
+#include "et_schema/kineto/device_timeline.h"
 #include "et_schema/support/file_name.h"
 #include "predictor/overheads/observe_overlap.h"
 
 namespace understudy::predictor {
 namespace {
 
-using et_schema::KinetoCategory;
+using et_schema::DeviceEvent;
+using et_schema::DeviceTimeline;
 using et_schema::KinetoComm;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
@@ -24,86 +25,54 @@ using et_schema::Profile;
 /// The name of a kernel of communication that does not name its collective.
 constexpr std::string_view kCommKernel = "nccl";
 
-/// Whether the event lasts some time and ends within the range of the number type.
-bool has_length(const KinetoEvent& event) {
-  std::int64_t end_ns = 0;
-  return event.dur_ns > 0 && !__builtin_add_overflow(event.ts_ns, event.dur_ns, &end_ns);
-}
-
-/// The profiler's steps on the host, in order.
-Stretches steps_of(const Profile& profile) {
-  Stretches steps;
-  for (const KinetoEvent& event : profile.events) {
-    if (is_profiler_step(event) && has_length(event)) {
-      steps.push_back(stretch_of(event));
-    }
-  }
-  std::ranges::sort(steps, {}, &Stretch::start_ns);
-  return steps;
-}
-
 /// Finds out which kernels are the same call.
 class CallNames {
  public:
-  explicit CallNames(const Profile& profile)
-      : launches_(profile),
-        operators_(nested_events(profile,
-                                 [](const KinetoEvent& event) {
-                                   return event.category == KinetoCategory::kCpuOp &&
-                                          has_length(event);
-                                 })),
-        steps_(steps_of(profile)) {}
+  CallNames(const Profile& profile, const DeviceTimeline& timeline)
+      : profile_(profile), timeline_(timeline) {}
 
   /// Text for what is known of a kernel, apart from its place in the step.
-  [[nodiscard]] std::string kind_of(const KinetoEvent& kernel) const {
-    const DeviceLaunch launch = launch_of(kernel);
-    return fmt::format("{}\n{}\n{}\n{}\n{}", kernel.name, kernel.shape, kernel.bytes,
-                       launch.op ? launch.op->name : "", launch.op ? launch.op->shape : "");
+  [[nodiscard]] std::string kind_of(const DeviceEvent& kernel) const {
+    const KinetoEvent& event = profile_.events[kernel.source];
+    const KinetoEvent* op = launcher_of(kernel);
+    return fmt::format("{}\n{}\n{}\n{}\n{}", event.name, event.shape, event.bytes,
+                       op != nullptr ? op->name : "", op != nullptr ? op->shape : "");
   }
 
   /// The number of the call of each kernel; all of them are of one kind. kUnknownCall: not known.
   [[nodiscard]] std::vector<std::size_t> calls_of(
-      const std::vector<const KinetoEvent*>& kernels) const {
-    const DeviceLaunch launch = launch_of(*kernels.front());
-    const bool has_sizes = launch.op && !launch.op->shape.empty();
-    return has_sizes ? std::vector<std::size_t>(kernels.size(), 0) : places_of(kernels);
+      const std::vector<const DeviceEvent*>& kernels) const {
+    return has_sizes(*kernels.front()) ? std::vector<std::size_t>(kernels.size(), 0)
+                                       : places_of(kernels);
   }
 
   /// Text for the call of a communication that does not name its collective.
-  [[nodiscard]] std::string comm_call_of(const KinetoEvent& kernel) const {
-    const DeviceLaunch launch = launch_of(kernel);
-    return launch.op && !launch.op->shape.empty() ? kind_of(kernel) : "";
+  [[nodiscard]] std::string comm_call_of(const DeviceEvent& kernel) const {
+    return has_sizes(kernel) ? kind_of(kernel) : "";
   }
 
  private:
-  /// The origin of a device's event.
-  struct DeviceLaunch {
-    const KinetoEvent* call = nullptr;  ///< as Launches tells it
-    const KinetoEvent* op = nullptr;    ///< the innermost operator that made the call; may be null
-  };
-  [[nodiscard]] DeviceLaunch launch_of(const KinetoEvent& kernel) const {
-    const KinetoEvent* call = launches_.of(kernel);
-    if (call == nullptr) {
-      return {};
-    }
-    const auto around = innermost_around(operators_, *call);
-    return {call, around ? operators_[*around].event : nullptr};
+  /// The innermost operator that launched it; may be null.
+  [[nodiscard]] const KinetoEvent* launcher_of(const DeviceEvent& kernel) const {
+    return kernel.launcher == et_schema::kUnknownEvent ? nullptr
+                                                       : &profile_.events[kernel.launcher];
+  }
+  [[nodiscard]] bool has_sizes(const DeviceEvent& kernel) const {
+    return launcher_of(kernel) != nullptr && !launcher_of(kernel)->shape.empty();
   }
 
   /// The number of each kernel among those that its step launched. It is not known for a kernel
   /// that no step launched, and for none of them unless there are two steps or more that launched
   /// equally many.
   [[nodiscard]] std::vector<std::size_t> places_of(
-      const std::vector<const KinetoEvent*>& kernels) const {
+      const std::vector<const DeviceEvent*>& kernels) const {
     std::vector<std::size_t> places(kernels.size(), kUnknownCall);
     std::vector<std::vector<std::tuple<std::int64_t, std::int64_t, std::size_t>>> by_step(
-        steps_.size());
+        timeline_.steps.size());
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const DeviceLaunch launch = launch_of(*kernels[i]);
-      const auto step = launch.call == nullptr ? steps_.end() : step_at(launch.call->ts_ns);
-      if (step != steps_.end()) {
-        by_step[static_cast<std::size_t>(step - steps_.begin())].emplace_back(launch.call->ts_ns,
-                                                                              kernels[i]->ts_ns, i);
+      const DeviceEvent& kernel = *kernels[i];
+      if (kernel.call != et_schema::kUnknownEvent && kernel.step != et_schema::kUnknownEvent) {
+        by_step[kernel.step].emplace_back(kernel.launch_ns, kernel.start_ns, i);
       }
     }
     const bool are_alike = std::ranges::all_of(
@@ -120,14 +89,8 @@ class CallNames {
     return places;
   }
 
-  [[nodiscard]] Stretches::const_iterator step_at(std::int64_t ns) const {
-    const auto next = std::ranges::upper_bound(steps_, ns, {}, &Stretch::start_ns);
-    return next == steps_.begin() || ns >= std::prev(next)->end_ns ? steps_.end() : std::prev(next);
-  }
-
-  et_schema::Launches launches_;
-  std::vector<et_schema::NestedEvent> operators_;
-  Stretches steps_;
+  const Profile& profile_;
+  const DeviceTimeline& timeline_;
 };
 
 struct StreamStretch {
@@ -175,24 +138,25 @@ Stretches several_streams(const std::vector<StreamStretch>& work) {
 
 /// A device's events.
 struct DeviceEvents {
-  std::vector<const KinetoEvent*> kernels;
-  std::vector<std::pair<const KinetoEvent*, const KinetoComm*>> comms;
+  std::vector<const DeviceEvent*> kernels;
+  std::vector<std::pair<const DeviceEvent*, const KinetoComm*>> comms;
 };
 
-std::map<std::int64_t, DeviceEvents> events_by_device(const Profile& profile) {
+std::map<std::int64_t, DeviceEvents> events_by_device(const Profile& profile,
+                                                      const DeviceTimeline& timeline) {
   std::unordered_map<std::size_t, const KinetoComm*> named;
   for (const KinetoComm& comm : profile.comms) {
     named.emplace(comm.event, &comm);
   }
   std::map<std::int64_t, DeviceEvents> devices;
-  for (std::size_t i = 0; i < profile.events.size(); ++i) {
-    const KinetoEvent& event = profile.events[i];
-    if (!is_device_work(event) || !has_length(event)) {
+  for (const DeviceEvent& event : timeline.events) {
+    if (event.ns() == 0) {
       continue;
     }
-    const auto found = named.find(i);
-    DeviceEvents& device = devices[event.pid];
-    if (found != named.end() || event.name.starts_with(kCommKernel)) {
+    const KinetoEvent& source = profile.events[event.source];
+    const auto found = named.find(event.source);
+    DeviceEvents& device = devices[source.pid];
+    if (found != named.end() || source.name.starts_with(kCommKernel)) {
       device.comms.emplace_back(&event, found == named.end() ? nullptr : found->second);
     } else {
       device.kernels.push_back(&event);
@@ -204,16 +168,16 @@ std::map<std::int64_t, DeviceEvents> events_by_device(const Profile& profile) {
 /// The clock's unit: older profiles have whole microseconds.
 std::int64_t clock_of(const DeviceEvents& events) {
   constexpr std::int64_t kMicrosecond = 1000;
-  const auto is_whole = [](const KinetoEvent* event) {
-    return event->ts_ns % kMicrosecond == 0 && event->dur_ns % kMicrosecond == 0;
+  const auto is_whole = [](const DeviceEvent* event) {
+    return event->start_ns % kMicrosecond == 0 && event->ns() % kMicrosecond == 0;
   };
   return std::ranges::all_of(events.kernels, is_whole) ? kMicrosecond : 1;
 }
 
-ProfiledComm comm_of(const KinetoEvent& event, const KinetoComm* named, const CallNames& names,
+ProfiledComm comm_of(const DeviceEvent& event, const KinetoComm* named, const CallNames& names,
                      const Stretches& kernels) {
   ProfiledComm comm;
-  comm.stretch = stretch_of(event);
+  comm.stretch = event.stretch();
   if (named == nullptr) {
     comm.call = names.comm_call_of(event);
     return comm;
@@ -234,15 +198,14 @@ ProfiledComm comm_of(const KinetoEvent& event, const KinetoComm* named, const Ca
 /// Adds the kernels of each kind of which one ran beside something, separated by call.
 void add_kernels(const DeviceEvents& events, const CallNames& names, const Stretches& comms,
                  const Stretches& several, ProfiledDevice& device) {
-  const auto beside_ns = [&](const KinetoEvent* kernel) {
-    return std::pair(covered_ns(comms, stretch_of(*kernel)),
-                     covered_ns(several, stretch_of(*kernel)));
+  const auto beside_ns = [&](const DeviceEvent* kernel) {
+    return std::pair(covered_ns(comms, kernel->stretch()), covered_ns(several, kernel->stretch()));
   };
-  const auto is_alone = [&](const KinetoEvent* kernel) {
+  const auto is_alone = [&](const DeviceEvent* kernel) {
     return beside_ns(kernel) == std::pair<std::int64_t, std::int64_t>();
   };
-  std::map<std::string, std::vector<const KinetoEvent*>> kinds;
-  for (const KinetoEvent* kernel : events.kernels) {
+  std::map<std::string, std::vector<const DeviceEvent*>> kinds;
+  for (const DeviceEvent* kernel : events.kernels) {
     kinds[names.kind_of(*kernel)].push_back(kernel);
   }
   for (const auto& [kind, kernels] : kinds) {
@@ -255,7 +218,7 @@ void add_kernels(const DeviceEvents& events, const CallNames& names, const Stret
       if (is_alone(kernels[i])) {
         continue;
       }
-      BesideKernel beside{kUnknownCall, stretch_of(*kernels[i]), beside_ns(kernels[i]).second};
+      BesideKernel beside{kUnknownCall, kernels[i]->stretch(), beside_ns(kernels[i]).second};
       if (calls[i] != kUnknownCall) {
         const auto [number, is_new] = numbers.try_emplace(calls[i], device.calls.size());
         if (is_new) {
@@ -269,7 +232,7 @@ void add_kernels(const DeviceEvents& events, const CallNames& names, const Stret
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const auto number = numbers.find(calls[i]);
       if (number != numbers.end() && is_alone(kernels[i])) {
-        device.alone_ns[number->second].push_back(static_cast<double>(kernels[i]->dur_ns));
+        device.alone_ns[number->second].push_back(static_cast<double>(kernels[i]->ns()));
       }
     }
   }
@@ -279,8 +242,9 @@ void add_kernels(const DeviceEvents& events, const CallNames& names, const Stret
 
 std::vector<ProfiledDevice> profiled_devices(const Profile& profile) {
   std::vector<ProfiledDevice> devices;
-  const CallNames names(profile);
-  for (const auto& [id, events] : events_by_device(profile)) {
+  const DeviceTimeline timeline = et_schema::device_timeline(profile);
+  const CallNames names(profile, timeline);
+  for (const auto& [id, events] : events_by_device(profile, timeline)) {
     ProfiledDevice device;
     device.device = profile.device_name(id);
     device.file = et_schema::file_name(profile.file);
@@ -288,14 +252,14 @@ std::vector<ProfiledDevice> profiled_devices(const Profile& profile) {
     device.clock_ns = clock_of(events);
     std::vector<StreamStretch> work;
     Stretches kernels;
-    for (const KinetoEvent* kernel : events.kernels) {
-      work.push_back({kernel->tid, stretch_of(*kernel)});
-      kernels.push_back(stretch_of(*kernel));
+    for (const DeviceEvent* kernel : events.kernels) {
+      work.push_back({timeline.streams[kernel->stream].number, kernel->stretch()});
+      kernels.push_back(kernel->stretch());
     }
     kernels = merged_stretches(std::move(kernels));
     Stretches comms;
     for (const auto& [event, named] : events.comms) {
-      comms.push_back(stretch_of(*event));
+      comms.push_back(event->stretch());
       device.comms.push_back(comm_of(*event, named, names, kernels));
     }
     add_kernels(events, names, merged_stretches(std::move(comms)), several_streams(work), device);

@@ -148,8 +148,13 @@ constexpr const char* kProfile = R"({"schemaVersion": 1, "traceEvents": [
   {"ph":"X","cat":"cpu_op","name":"c10d::allreduce_","pid":1,"tid":2,"ts":2000,"dur":100},
   {"ph":"X","cat":"cpu_op","name":"aten::add_","pid":1,"tid":1,"ts":5000,"dur":77}]})";
 
+comparer::Run run_of_profile(const et_schema::Profile& profile,
+                             const std::set<std::string>& known) {
+  return run_of(profile, et_schema::device_timeline(profile), known);
+}
+
 TEST(ProfileRun, TopLevelOperatorsOfEachStep) {
-  const comparer::Run run = run_of(et_schema::parse_kineto(kProfile, "p.json"), {});
+  const comparer::Run run = run_of_profile(et_schema::parse_kineto(kProfile, "p.json"), {});
   EXPECT_TRUE(run.is_profile);
   EXPECT_EQ(operator_names(run),
             (std::set<std::string>{"aten::linear", "aten::mm", "c10d::allreduce_"}));
@@ -163,7 +168,7 @@ TEST(ProfileRun, TopLevelOperatorsOfEachStep) {
 
 TEST(ProfileRun, OpensAnOperatorThatTheBenchmarkOpened) {
   const comparer::Run run =
-      run_of(et_schema::parse_kineto(kProfile, "p.json"), {"aten::addmm", "aten::mm"});
+      run_of_profile(et_schema::parse_kineto(kProfile, "p.json"), {"aten::addmm", "aten::mm"});
   // Of linear, what its parts leave: 300 − 40 − 200 µs. Below it nothing else is known by name.
   expect_times(find(run, RowKind::kOperator, "aten::addmm"), {0.2, 0});
   expect_times(find(run, RowKind::kOperator, "aten::t"), {0.04, 0});
@@ -182,21 +187,21 @@ TEST(ProfileRun, TheDevicesOwnTimesGoToTheOperatorsThatLaunched) {
         at, tid, correlation);
   }
   const et_schema::Profile profile = et_schema::parse_kineto(text + "]}", "p.json");
-  const comparer::Run run = run_of(profile, {});
+  const comparer::Run run = run_of_profile(profile, {});
   expect_times(find(run, RowKind::kOnDevice, "aten::linear"), {0.05, 0});
   expect_times(find(run, RowKind::kOnDevice, "aten::mm"), {0.06, 0});
   EXPECT_THROW((void)find(run, RowKind::kOnDevice, "c10d::allreduce_"), std::out_of_range);
-  const comparer::Run opened = run_of(profile, {"aten::addmm", "aten::mm"});
+  const comparer::Run opened = run_of_profile(profile, {"aten::addmm", "aten::mm"});
   expect_times(find(opened, RowKind::kOnDevice, "aten::addmm"), {0.05, 0});
   EXPECT_THROW((void)find(opened, RowKind::kOnDevice, "aten::linear"), std::out_of_range);
 }
 
 TEST(ProfileRun, WithoutStepsAllIsOne) {
-  const comparer::Run run = run_of(et_schema::parse_kineto(R"({"traceEvents": [
+  const comparer::Run run = run_of_profile(et_schema::parse_kineto(R"({"traceEvents": [
     {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":100,"dur":300},
     {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":500,"dur":100}]})",
-                                                           "p.json"),
-                                   {});
+                                                                   "p.json"),
+                                           {});
   expect_times(find(run, RowKind::kIteration, ""), {0.5});
   expect_times(find(run, RowKind::kOperator, "aten::mm"), {0.4});
   EXPECT_EQ(find(run, RowKind::kOperator, "aten::mm").count, 2U);
@@ -206,7 +211,7 @@ TEST(ProfileRun, RefusesAProfileWithoutOperators) {
   const et_schema::Profile profile = et_schema::parse_kineto(
       R"({"traceEvents": [{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":3}]})",
       "gpu.json");
-  EXPECT_EQ(testing_errors::error_of([&] { return run_of(profile, {}); }),
+  EXPECT_EQ(testing_errors::error_of([&] { return run_of_profile(profile, {}); }),
             "a profile without operators\n"
             "  file:     gpu.json\n"
             "  field:    traceEvents\n"

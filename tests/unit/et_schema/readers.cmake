@@ -7,6 +7,7 @@ understudy_test(readers_test
     formats/capture/capture_test.cpp
     formats/capture/index_uses_test.cpp
     formats/json_trace/json_pull_test.cpp
+    formats/kineto/device_timeline_test.cpp
     formats/kineto/kineto_test.cpp
     formats/kineto/profile_files_test.cpp
     formats/pytorch_et/comm_calls_test.cpp
@@ -39,5 +40,6 @@ understudy_test(readers_test
   ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE
   UNDERSTUDY_RECORDED_ARGUMENTS="${PROJECT_SOURCE_DIR}/capture/understudy_capture/recorded_arguments.py"
+  UNDERSTUDY_CASES="${PROJECT_SOURCE_DIR}/tests/cases"
   UNDERSTUDY_DOCS="${PROJECT_SOURCE_DIR}/docs"
   UNDERSTUDY_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")

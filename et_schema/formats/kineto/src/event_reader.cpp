@@ -27,6 +27,7 @@ constexpr NamedField<KinetoEvent, std::int64_t> kEventNumbers[] = {
     {"Record function id", &KinetoEvent::rf_id},
     {"correlation", &KinetoEvent::correlation},
     {"stream", &KinetoEvent::stream},
+    {"device", &KinetoEvent::device},
     {"wait_on_stream", &KinetoEvent::wait_stream},
     {"wait_on_cuda_event_record_corr_id", &KinetoEvent::record_correlation},
     {"Sequence number", &KinetoEvent::sequence},
@@ -166,7 +167,11 @@ void EventReader::read(JsonPull& json) {
         const std::string first_letter(text.substr(0, 1));
         json = whole;
         json.skip();
-        add_memory(whole);
+        if (text == "f") {
+          add_arrow(whole);
+        } else {
+          add_memory(whole);
+        }
         ++profile_.other_events[first_letter];
         return;
       }
@@ -281,6 +286,28 @@ void EventReader::add_memory(JsonPull event) {
   }
 }
 
+void EventReader::add_arrow(JsonPull event) {
+  std::string_view key;
+  std::string category;
+  Place place;
+  for (bool first = true; event.next_member(first, key);) {
+    if (key == "cat") {
+      category = take_text(event, unescaped_);
+    } else if (key == "pid") {
+      place.pid = lenient_integer(event);
+    } else if (key == "tid") {
+      place.tid = lenient_integer(event);
+    } else if (key == "ts") {
+      place.ts_ns = read_time(event, key);
+    } else {
+      event.skip();
+    }
+  }
+  if (!is_beside_work(category)) {
+    arrow_ends_.insert(place);
+  }
+}
+
 bool EventReader::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object) {
   bool is_on_device = false;
   std::string_view key;
@@ -314,6 +341,13 @@ bool EventReader::read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull&
 void EventReader::close() {
   for (const EventPairs::Begun& pair : pairs_.take(profile_.losses)) {
     keep(pair.event, pair.comm);
+  }
+  for (const KinetoEvent& event : profile_.events) {
+    const bool is_counted = event.stream >= 0 || event.device >= 0;
+    if (event.category == KinetoCategory::kOther && !is_counted &&
+        arrow_ends_.contains({event.pid, event.tid, event.ts_ns})) {
+      profile_.losses.add(Loss::kUnknownDeviceEvents);
+    }
   }
 }
 

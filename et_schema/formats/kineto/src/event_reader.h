@@ -1,6 +1,8 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +62,8 @@ class EventReader {
   void complete(KinetoEvent& event, std::string_view category, bool is_on_device);
   void keep(const KinetoEvent& event, KinetoComm comm);
   void add_memory(JsonPull event);
+  /// Notes where an arrow ends, unless Kineto drew it.
+  void add_arrow(JsonPull event);
   /// Reads the arguments; returns whether they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
   [[nodiscard]] std::string_view take_name(JsonPull& value);
@@ -71,6 +75,12 @@ class EventReader {
   std::string shape_;        ///< of the current event
   ArgumentLists arguments_;  ///< of the current event
   EventPairs pairs_;
+  struct Place {
+    std::int64_t pid = -1, tid = -1, ts_ns = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  /// Other tools draw arrows from a launch to the device's event, which may have no category.
+  std::set<Place> arrow_ends_;
   std::string unescaped_;
 };
 

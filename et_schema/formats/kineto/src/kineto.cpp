@@ -119,7 +119,8 @@ void KinetoParser::read_member(std::string_view key) {
   }
   const std::string_view text = cursor_.skip_value();
   const bool is_known = key == "schemaVersion" || key == "baseTimeNanoseconds" ||
-                        key == "deviceProperties" || key == "distributedInfo";
+                        key == "deviceProperties" || key == "computeProperties" ||
+                        key == "distributedInfo";
   if (cursor_.is_cut_off() || !is_known) {
     return;
   }
@@ -132,7 +133,7 @@ void KinetoParser::read_member(std::string_view key) {
   if (parser.parse(text.data(), text.size()).get(value) != SUCCESS) {
     fail("not JSON", std::string(key), "a value", quote(text));
   }
-  if (key == "deviceProperties") {
+  if (key == "deviceProperties" || key == "computeProperties") {  // before PyTorch 1.9
     profile_.devices = read_devices(value, profile_.losses);
   } else {
     profile_.distributed = read_distributed(value, profile_.losses);

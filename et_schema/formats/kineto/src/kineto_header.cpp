@@ -100,7 +100,7 @@ std::vector<KinetoDevice> read_devices(element list, Losses& losses) {
         device.name = text_of(value, losses);
       } else if (key == "totalGlobalMem") {
         device.memory_bytes = number_of(value, 0);
-      } else if (key == "numSms") {
+      } else if (key == "numSms" || key == "multiProcessorCount") {
         device.multiprocessors = number_of(value, 0);
       }
     }

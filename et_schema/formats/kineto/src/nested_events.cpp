@@ -18,9 +18,13 @@ std::vector<NestedEvent> nested_events(const Profile& profile,
       events.push_back({.event = &event});
     }
   }
-  std::ranges::stable_sort(events, {}, [](const NestedEvent& nested) {
+  // Where whole microseconds make times equal, "External id" tells the order: it is counted up.
+  const bool have_ids = std::ranges::all_of(
+      events, [](const NestedEvent& nested) { return nested.event->external_id > 0; });
+  std::ranges::stable_sort(events, {}, [have_ids](const NestedEvent& nested) {
     const KinetoEvent& event = *nested.event;
-    return std::tuple(event.pid, event.tid, event.ts_ns, -event.dur_ns);
+    return std::tuple(event.pid, event.tid, event.ts_ns, have_ids ? event.external_id : 0,
+                      -event.dur_ns);
   });
   std::vector<std::size_t> open;
   const auto close = [&](std::size_t position) {
@@ -65,69 +69,6 @@ std::optional<std::size_t> innermost_around(const std::vector<NestedEvent>& even
     around = events[*around].parent;
   }
   return around;
-}
-
-Launches::Launches(const Profile& profile) : profile_(profile) {
-  for (const KinetoEvent& event : profile.events) {
-    if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
-      calls_.push_back({event.correlation, &event});
-    }
-  }
-  sort(calls_);
-}
-
-const KinetoEvent* Launches::of(const KinetoEvent& work) const {
-  const KinetoEvent* call = find(calls_, work.correlation);
-  if (call != nullptr || work.external_id <= 0) {
-    return call;
-  }
-  if (!operators_) {
-    operators_ = named_operators();
-  }
-  return find(*operators_, work.external_id);
-}
-
-std::vector<Launches::Known> Launches::named_operators() const {
-  std::vector<Known> operators;
-  for (const KinetoEvent& event : profile_.events) {
-    if (event.category == KinetoCategory::kCpuOp && event.external_id > 0) {
-      operators.push_back({event.external_id, &event});
-    }
-  }
-  sort(operators);
-  constexpr std::uint64_t kTenths = 9;
-  std::uint64_t ids = 0;
-  std::uint64_t right = 0;
-  for (const KinetoEvent& event : profile_.events) {
-    if (is_device_work(event) && event.external_id > 0) {
-      ++ids;
-      right += is_named_by(find(operators, event.external_id), event) ? 1U : 0U;
-    }
-  }
-  return 10 * right < kTenths * ids ? std::vector<Known>() : operators;
-}
-
-void Launches::sort(std::vector<Known>& known) {
-  if (!std::ranges::is_sorted(known, {}, &Known::id)) {
-    std::ranges::stable_sort(known, {}, &Known::id);
-  }
-}
-
-const KinetoEvent* Launches::find(const std::vector<Known>& known, std::int64_t id) {
-  const auto found = std::ranges::lower_bound(known, id, {}, &Known::id);
-  return found == known.end() || found->id != id ? nullptr : found->event;
-}
-
-bool Launches::is_named_by(const KinetoEvent* operator_, const KinetoEvent& work) const {
-  if (operator_ == nullptr || work.external_id == work.correlation) {
-    return false;
-  }
-  const KinetoEvent* call = find(calls_, work.correlation);
-  if (call == nullptr) {
-    return operator_->ts_ns <= work.ts_ns;
-  }
-  return are_on_one_thread(*operator_, *call) && operator_->ts_ns <= call->ts_ns &&
-         call->ts_ns <= stretch_of(*operator_).end_ns;
 }
 
 }  // namespace understudy::et_schema

@@ -121,21 +121,27 @@ TEST(DeviceTime, OfAProfileAloneIsAnOperatorsOrHasAReason) {
     ++profiles;
     const Profile profile = one_profile(path);
     NameTable names;
-    const DeviceEvents device = link_device_events(profile, host_events(profile, names));
+    const HostEvents host = host_events(profile, names);
+    const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
     std::int64_t linked_ns = 0;
-    for (const DeviceEvent& event : device.linked) {
-      linked_ns += profile.events[event.source].dur_ns;
+    std::uint64_t linked = 0;
+    for (const et_schema::DeviceEvent& event : device.events) {
+      if (host.event_of(event.launcher) != kNoEvent) {
+        linked_ns += event.ns();
+        ++linked;
+      }
     }
     std::int64_t lost_ns = 0;
     std::uint64_t lost = 0;
-    for (const et_schema::LostDeviceEvents& row : device.lost) {
+    for (const et_schema::LostDeviceEvents& row : unlinked_events(device, host)) {
       lost += row.count;
       lost_ns += row.device_ns;
       EXPECT_FALSE(row.reason.empty());
     }
     EXPECT_EQ(linked_ns + lost_ns, all_device_ns(profile));
-    EXPECT_EQ(device.linked.size() + lost, device.total);
-    EXPECT_EQ(device.unlinked.size(), lost);
+    EXPECT_EQ(linked + lost, device.total());
+    EXPECT_EQ(device.lost_work(), 0U);
+    EXPECT_EQ(device.clipped, 0U);
   }
   EXPECT_GE(profiles, 3U);
 }
@@ -325,16 +331,17 @@ TEST(KernelTimes, AddUpToAllDeviceTimeOfRealProfiles) {
       continue;
     }
     const Profile profile = one_profile(file.path());
+    const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
     std::int64_t sum = 0;
     std::uint64_t count = 0;
-    for (const KernelTime& kernel : kernel_times(profile)) {
+    for (const KernelTime& kernel : kernel_times(profile, device)) {
       sum += kernel.device_ns;
       count += kernel.count;
     }
     EXPECT_EQ(sum, all_device_ns(profile)) << name;
     std::set<std::uint32_t> events;
     std::size_t listed = 0;
-    for (const DeviceCall& call : device_calls(profile)) {
+    for (const DeviceCall& call : device_calls(profile, device)) {
       events.insert(call.events.begin(), call.events.end());
       listed += call.events.size();
     }
@@ -350,7 +357,7 @@ TEST(DeviceCalls, AreThoseThatDevicesOfTwoMakersShare) {
   const auto names = [](const std::string& name) {
     const Profile profile = one_profile(std::string(kProfiles) + "/" + name + ".json.gz");
     std::set<std::string> found;
-    for (const DeviceCall& call : device_calls(profile)) {
+    for (const DeviceCall& call : device_calls(profile, et_schema::device_timeline(profile))) {
       found.insert(call.call == nullptr ? "" : std::string(call.call->name));
     }
     return found;
@@ -364,7 +371,8 @@ TEST(KernelTimes, KnowKernelsOfCudaAndRocmByTheirNames) {
   using Shares = std::map<std::string, std::int64_t>;
   const auto shares = [](const std::string& name) {
     const Profile profile = one_profile(std::string(kProfiles) + "/" + name + ".json.gz");
-    return permille(kernel_times(profile), all_device_ns(profile));
+    return permille(kernel_times(profile, et_schema::device_timeline(profile)),
+                    all_device_ns(profile));
   };
   EXPECT_EQ(shares("bert_small_h100"), (Shares{{"attention", 121},
                                                {"copy", 7},

@@ -129,11 +129,9 @@ struct Told {
 };
 Told told_without_correlations(const std::string& file, bool without_calls) {
   Profile profile = one_profile(kProfiles + "/" + file);
-  NameTable names;
-  const HostEvents host = host_events(profile, names);
-  std::map<std::uint32_t, HostIndex> operators;  // by the event's position
-  for (const DeviceEvent& event : link_device_events(profile, host).linked) {
-    operators[event.source] = event.operator_;
+  std::map<std::uint32_t, std::uint32_t> operators;  // by the event's position
+  for (const et_schema::DeviceEvent& event : et_schema::device_timeline(profile).events) {
+    operators[event.source] = event.launcher;
   }
   for (et_schema::KinetoEvent& event : profile.events) {
     if (event.category == et_schema::KinetoCategory::kRuntime && without_calls) {
@@ -142,12 +140,16 @@ Told told_without_correlations(const std::string& file, bool without_calls) {
       event.correlation = -1;
     }
   }
-  const DeviceEvents device = link_device_events(profile, host);
-  EXPECT_EQ(device.by_external_id, device.linked.size());
+  const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
   Told told;
-  for (const DeviceEvent& event : device.linked) {
-    ++(operators.at(event.source) == event.operator_ ? told.right : told.wrong);
+  std::uint64_t linked = 0;
+  for (const et_schema::DeviceEvent& event : device.events) {
+    if (event.launcher != et_schema::kUnknownEvent) {
+      ++linked;
+      ++(operators.at(event.source) == event.launcher ? told.right : told.wrong);
+    }
   }
+  EXPECT_EQ(device.by_external_id, linked);
   return told;
 }
 

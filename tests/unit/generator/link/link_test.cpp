@@ -165,11 +165,13 @@ TEST(LinkDevice, WhatHasNoTimeIsLostByThatName) {
   launch.correlation = kernel.correlation = 7;
   NameTable names;
   const Profile profile = profile_of({event("aten::add", 0, 100), launch, kernel});
-  const DeviceEvents device = link_device_events(profile, host_events(profile, names));
-  EXPECT_TRUE(device.linked.empty());
-  ASSERT_EQ(device.lost.size(), 1U);
-  EXPECT_EQ(device.lost[0].reason,
-            "its time is lost: the profile was written after the next one began");
+  const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
+  EXPECT_TRUE(device.events.empty());
+  EXPECT_EQ(device.total(), 1U);
+  EXPECT_EQ(device.lost_work(), 1U);
+  const auto rows = unlinked_events(device, host_events(profile, names));
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].reason, "its time is lost: the profile was written after the next one began");
 }
 
 TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
@@ -189,18 +191,16 @@ TEST(LinkDevice, ByCorrelationAndTheInnermostOperatorAroundTheLaunch) {
   const Profile profile = profile_of(std::move(events));
   NameTable names;
   const HostEvents host = host_events(profile, names);
-  const DeviceEvents device = link_device_events(profile, host);
-  EXPECT_EQ(device.total, 5U);
-  ASSERT_EQ(device.linked.size(), 2U);
-  EXPECT_EQ(profile.events[host.events[device.linked[0].operator_].source].name, "aten::addmm");
-  EXPECT_EQ(profile.events[host.events[device.linked[1].operator_].source].name, "aten::linear");
+  const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
+  ASSERT_EQ(device.events.size(), 5U);
+  EXPECT_EQ(profile.events[device.events[0].launcher].name, "aten::addmm");
+  EXPECT_EQ(profile.events[device.events[1].launcher].name, "aten::linear");
   const std::vector<et_schema::LostDeviceEvents> lost = {
       {"in none", "no operator was open where it was launched", 1, 40},
       {"never launched", "its launch is not in the profile", 1, 40},
       {"uncorrelated", "it has no correlation", 1, 40}};
-  EXPECT_EQ(device.lost, lost);
-  ASSERT_EQ(device.unlinked.size(), 3U);
-  EXPECT_EQ(profile.events[device.unlinked[1].launch].ts_ns, 300) << "in none";
+  EXPECT_EQ(unlinked_events(device, host), lost);
+  EXPECT_EQ(device.events[3].launch_ns, 300) << "in none";
 }
 
 TEST(LinkDevice, ByExternalIdWhereNoCallHasTheCorrelation) {
@@ -214,12 +214,12 @@ TEST(LinkDevice, ByExternalIdWhereNoCallHasTheCorrelation) {
   events.push_back(device_event("of a call that is not shown", 7, 3));
   const auto link_all = [](std::vector<KinetoEvent> all) {
     const Profile profile = profile_of(std::move(all));
-    NameTable names;
-    const HostEvents host = host_events(profile, names);
-    DeviceEvents device = link_device_events(profile, host);
+    et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
     std::vector<std::string_view> operators;
-    for (const DeviceEvent& linked : device.linked) {
-      operators.push_back(profile.events[host.events[linked.operator_].source].name);
+    for (const et_schema::DeviceEvent& event : device.events) {
+      if (event.launcher != et_schema::kUnknownEvent) {
+        operators.push_back(profile.events[event.launcher].name);
+      }
     }
     return std::pair(std::move(device), std::move(operators));
   };
@@ -227,7 +227,7 @@ TEST(LinkDevice, ByExternalIdWhereNoCallHasTheCorrelation) {
   EXPECT_EQ(operators,
             (std::vector<std::string_view>{"aten::addmm", "aten::linear", "aten::relu"}));
   EXPECT_EQ(device.by_external_id, 2U);
-  EXPECT_TRUE(device.unanswered.empty()) << "relu's launch is that of an event without correlation";
+  EXPECT_TRUE(device.lost.empty()) << "relu's launch is that of an event without correlation";
 
   events.back().external_id = 7;  // its correlation: an old profile, whose ids all lie
   const auto [old, old_operators] = link_all(events);

@@ -144,6 +144,13 @@ void add_runs(Table& table, const char* side, const std::vector<Run>& runs) {
       more += (more.empty() ? "not complete: ended by " : ", not complete: ended by ") +
               run.interrupted_by;
     }
+    if (run.is_incomplete) {
+      more += "; device events of every step are lost or unknown";
+    } else if (run.steps_left_out > 0) {
+      more += fmt::format(
+          "; not used: {} that lost device events",
+          run.steps_left_out == 1 ? "a step" : fmt::format("{} steps", run.steps_left_out));
+    }
     table.rows.push_back({run.file, std::string(side),
                           run.is_profile ? std::string("profile") : run.environment.benchmark,
                           iterations, run.environment.date_utc, run.environment.device, more});

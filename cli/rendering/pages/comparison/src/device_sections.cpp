@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -47,7 +46,7 @@ Json side_json(const DeviceStep& step) {
           {"device", step.device},
           {"step_ms", step.step_ms},
           {"busy_ms", step.busy_ms},
-          {"idle", step.step_ms > 0 ? std::max(1 - step.busy_ms / step.step_ms, 0.0) : 0}};
+          {"idle", step.idle ? Json(*step.idle) : Json()}};
 }
 
 std::vector<Column> columns_of(const char* title) {
@@ -87,7 +86,8 @@ std::string host_sentence(const Json& device) {
   };
   const double step = of("b", "step_ms") / of("a", "step_ms");
   const double on_device = of("b", "busy_ms") / of("a", "busy_ms");
-  if (!(std::abs(step / on_device - 1) > kMuch)) {
+  const auto is_known = [&](const char* side) { return device.at(side).at("idle").is_number(); };
+  if (!(std::abs(step / on_device - 1) > kMuch) || !is_known("a") || !is_known("b")) {
     return "";
   }
   return fmt::format(

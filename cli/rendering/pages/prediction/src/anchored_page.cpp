@@ -28,24 +28,35 @@ double number_at(const Json& document, const char* at) {
 
 std::string anchored_verdict(const Json& document) {
   const bool is_same = document.at("card") == document.at("from_card");
-  return fmt::format(
-      "A step's work on {} would take {} ms of device time, 90 % within {} to {}: {:.3f} times the "
-      "{} ms on {}; {}.",
-      text_at(document, "/card"), figure_text(number_at(document, "/device/ms")),
-      figure_text(number_at(document, "/device/low_ms")),
-      figure_text(number_at(document, "/device/high_ms")), number_at(document, "/device/ratio"),
-      figure_text(number_at(document, "/device/recorded_ms")), text_at(document, "/from_card"),
-      is_same ? "that is the card it was recorded on" : "nobody ran this");
+  const std::string unsure =
+      document.at("is_incomplete").get<bool>()
+          ? "UNSURE, device events of every step are lost or unknown; of what is left: "
+          : "";
+  return unsure + fmt::format(
+                      "A step's work on {} would take {} ms of device time, 90 % within {} to {}: "
+                      "{:.3f} times the "
+                      "{} ms on {}; {}.",
+                      text_at(document, "/card"), figure_text(number_at(document, "/device/ms")),
+                      figure_text(number_at(document, "/device/low_ms")),
+                      figure_text(number_at(document, "/device/high_ms")),
+                      number_at(document, "/device/ratio"),
+                      figure_text(number_at(document, "/device/recorded_ms")),
+                      text_at(document, "/from_card"),
+                      is_same ? "that is the card it was recorded on" : "nobody ran this");
 }
 
 std::vector<std::string> anchored_findings(const Json& document) {
   std::vector<std::string> findings;
-  const double idle = number_at(document, "/host/device_idle");
+  const Json& known_idle = document.at("host").at("device_idle");
+  const double idle = known_idle.is_number() ? known_idle.get<double>() : 0;
   if (idle > kIdleOfHostBound) {
     findings.push_back(fmt::format(
         "The device waited for the host in {} of the recorded step's {} ms: with such a host "
         "another card changes the step by less than its device time.",
         cli::share_text(idle), figure_text(number_at(document, "/host/step_ms"))));
+  }
+  if (document.at("lost_launches") > 0 && !document.at("is_incomplete").get<bool>()) {
+    findings.emplace_back("Steps that lost device events are not used.");
   }
   if (!document.at("has_arguments").get<bool>()) {
     findings.emplace_back(

@@ -64,6 +64,12 @@ struct HostEvents {
   std::int64_t first_ns = 0;  ///< the start of the first one, in the profile's time
   /// Events that end before they begin, and those that begin in another one and end behind it.
   std::uint64_t damaged_times = 0;
+  std::vector<HostIndex> by_source;  ///< by position in Profile::events
+
+  /// Position of an event of the profile; kNoEvent if it is not among these.
+  [[nodiscard]] HostIndex event_of(std::uint32_t source) const {
+    return source < by_source.size() ? by_source[source] : kNoEvent;
+  }
 
   /// The event as the profile has it.
   [[nodiscard]] const et_schema::KinetoEvent& source(HostIndex event) const {
@@ -89,6 +95,8 @@ struct HostEvents {
   /// Those that are `kept`, nested anew; all threads stay.
   [[nodiscard]] HostEvents only(const std::vector<bool>& kept) const;
   [[nodiscard]] const HostThread* find_thread(std::int64_t pid, std::int64_t tid) const;
+  /// Fills by_source, once all events are there.
+  void index_sources();
 };
 
 [[nodiscard]] HostEvents host_events(const et_schema::Profile& profile, NameTable& names);

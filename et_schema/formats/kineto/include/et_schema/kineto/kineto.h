@@ -58,6 +58,7 @@ struct KinetoEvent {
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
   std::int64_t stream = -1;
+  std::int64_t device = -1;
   std::int64_t wait_stream = -1;  ///< cuda_sync: "wait_on_stream", where the event was recorded
   std::int64_t record_correlation = -1;  ///< "wait_on_cuda_event_record_corr_id", of that call
   std::int64_t sequence = -1;            ///< "Sequence number"

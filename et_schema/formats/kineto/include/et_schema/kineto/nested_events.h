@@ -44,36 +44,4 @@ struct NestedEvent {
 [[nodiscard]] std::optional<std::size_t> innermost_around(const std::vector<NestedEvent>& events,
                                                           const KinetoEvent& call);
 
-/// Tells where the work of devices was launched; to one thread at a time.
-class Launches {
- public:
-  /// Keeps a view of the profile. n log n in its events.
-  explicit Launches(const Profile& profile);
-
-  /// The call of the runtime that shares the work's correlation or, where there is none, the
-  /// operator that its "External id" names; null if neither is known.
-  ///
-  /// Up to 2023 that id is the correlation of device work, and hits operators by chance. So it
-  /// counts only if of the profile's ids nine of ten name an operator that was open when the work
-  /// was launched, or that had begun when work of unknown launch ran.
-  [[nodiscard]] const KinetoEvent* of(const KinetoEvent& work) const;
-
- private:
-  struct Known {
-    std::int64_t id = 0;
-    const KinetoEvent* event = nullptr;
-  };
-  static void sort(std::vector<Known>& known);
-  static const KinetoEvent* find(const std::vector<Known>& known, std::int64_t id);
-  [[nodiscard]] bool is_named_by(const KinetoEvent* operator_, const KinetoEvent& work) const;
-
-  /// By "External id"; none if that does not count.
-  [[nodiscard]] std::vector<Known> named_operators() const;
-
-  const Profile& profile_;
-  std::vector<Known> calls_;  ///< by correlation
-  mutable std::optional<std::vector<Known>>
-      operators_;  ///< once work without a call has asked for them
-};
-
 }  // namespace understudy::et_schema

@@ -1,0 +1,206 @@
+#include "et_schema/kineto/device_timeline.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "et_schema/support/input_files.h"
+
+namespace understudy::et_schema {
+namespace {
+
+Profile case_named(const std::string& name) {
+  Profile profile;
+  const std::string path = std::string(UNDERSTUDY_CASES) + "/" + name + ".json";
+  read_input_files(path, process_limits(),
+                   [&](InputFile&& file) { profile = parse_kineto(file.data, file.name); });
+  return profile;
+}
+
+/// What tests/cases/README.md works out by hand, in µs.
+struct Expected {
+  std::string name;
+  std::int64_t device_us;  ///< Σ duration
+  std::int64_t busy_us;
+  std::vector<std::int64_t> step_us;  ///< lengths
+  std::uint64_t clipped = 0;
+  std::vector<std::uint64_t> lost = {0, 0, 0, 0, 0};  ///< by LostBy
+  std::vector<EventIndex> usable = {0};
+  std::uint64_t unknown = 0;
+  std::size_t streams = 1;
+};
+
+TEST(DeviceTimeline, CasesAreRight) {
+  const std::vector<Expected> cases = {
+      {.name = "I1/trace",
+       .device_us = 80,
+       .busy_us = 80,
+       .step_us = {1000},
+       .lost = {3, 0, 0, 0, 0}},
+      {.name = "F1/trace",
+       .device_us = 2000,
+       .busy_us = 2000,
+       .step_us = {1000, 3000},
+       .usable = {0, 1}},
+      {.name = "G1/trace", .device_us = 200, .busy_us = 200, .step_us = {1000}, .clipped = 1},
+      {.name = "E1/trace", .device_us = 10000, .busy_us = 10000, .step_us = {10010}},
+      {.name = "D2/trace", .device_us = 20000, .busy_us = 10000, .step_us = {10100}, .streams = 2},
+      {.name = "AS1/trace_view",
+       .device_us = 0,
+       .busy_us = 0,
+       .step_us = {20},
+       .unknown = 1,
+       .streams = 0},
+      {.name = "L1/trace",
+       .device_us = 0,
+       .busy_us = 0,
+       .step_us = {0},
+       .unknown = 1,
+       .streams = 0},
+      {.name = "lost_copy/trace",
+       .device_us = 200,
+       .busy_us = 200,
+       .step_us = {1000},
+       .lost = {1, 0, 0, 0, 0}},
+      {.name = "lost_in_one_step/trace",
+       .device_us = 300,
+       .busy_us = 300,
+       .step_us = {1000, 1000},
+       .lost = {1, 0, 0, 0, 0},
+       .usable = {1}},
+      {.name = "lost_graph/trace",
+       .device_us = 100,
+       .busy_us = 100,
+       .step_us = {1000},
+       .lost = {1, 0, 0, 0, 0}},
+      {.name = "events_without_times/trace",
+       .device_us = 100,
+       .busy_us = 100,
+       .step_us = {1000},
+       .lost = {0, 2, 0, 0, 0}},
+      {.name = "memsets_without_events/trace",
+       .device_us = 200,
+       .busy_us = 200,
+       .step_us = {1000},
+       .lost = {0, 0, 3, 0, 0}},
+      {.name = "captured_launches/trace",
+       .device_us = 300,
+       .busy_us = 300,
+       .step_us = {1000},
+       .lost = {0, 0, 0, 3, 0}},
+      {.name = "range_profiler/trace",
+       .device_us = 0,
+       .busy_us = 0,
+       .step_us = {1000},
+       .lost = {0, 0, 0, 0, 2},
+       .streams = 0},
+      {.name = "driver_below_runtime/trace", .device_us = 200, .busy_us = 200, .step_us = {1000}},
+      {.name = "graph_branches/trace", .device_us = 1000, .busy_us = 600, .step_us = {1000}},
+      {.name = "graph_refuted/trace",
+       .device_us = 1000,
+       .busy_us = 600,
+       .step_us = {1000},
+       .clipped = 1},
+      {.name = "early_launches/trace",
+       .device_us = 590,
+       .busy_us = 574,
+       .step_us = {1000},
+       .clipped = 1},
+      {.name = "short_inside_long/trace",
+       .device_us = 203,
+       .busy_us = 203,
+       .step_us = {1000},
+       .clipped = 1},
+      {.name = "two_devices_without_streams/trace",
+       .device_us = 2000,
+       .busy_us = 1000,
+       .step_us = {2000},
+       .streams = 2},
+      {.name = "one_stream_number_on_two_devices/trace",
+       .device_us = 2000,
+       .busy_us = 1000,
+       .step_us = {2000},
+       .streams = 2},
+      {.name = "two_devices_of_one_pid/trace",
+       .device_us = 2000,
+       .busy_us = 1000,
+       .step_us = {2000},
+       .streams = 2},
+      {.name = "unknown_category/trace",
+       .device_us = 0,
+       .busy_us = 0,
+       .step_us = {1000},
+       .unknown = 2,
+       .streams = 0},
+      {.name = "unknown_device_by_arrow/trace",
+       .device_us = 0,
+       .busy_us = 0,
+       .step_us = {1000},
+       .unknown = 1,
+       .streams = 0},
+      {.name = "work_before_the_mark/trace", .device_us = 500, .busy_us = 500, .step_us = {1000}},
+      {.name = "host_ahead/trace",
+       .device_us = 7200,
+       .busy_us = 7200,
+       .step_us = {2000, 2000, 2000, 2000},
+       .usable = {0, 1, 2, 3}},
+      {.name = "host_ahead_then_waits/trace",
+       .device_us = 5400,
+       .busy_us = 5400,
+       .step_us = {2000, 2000, 2000},
+       .usable = {0, 1, 2}},
+  };
+  constexpr std::int64_t kNsPerUs = 1000;
+  for (const Expected& expected : cases) {
+    SCOPED_TRACE(expected.name);
+    const Profile profile = case_named(expected.name);
+    const DeviceTimeline device = device_timeline(profile);
+    std::int64_t device_ns = 0;
+    for (const DeviceEvent& event : device.events) {
+      device_ns += event.ns();
+    }
+    EXPECT_EQ(device_ns, expected.device_us * kNsPerUs);
+    EXPECT_EQ(total_ns(device.busy()), expected.busy_us * kNsPerUs);
+    std::vector<std::int64_t> step_us;
+    for (const DeviceStep& step : device.steps) {
+      step_us.push_back(step.length_ns / kNsPerUs);
+    }
+    EXPECT_EQ(step_us, expected.step_us);
+    EXPECT_EQ(device.clipped, expected.clipped);
+    EXPECT_EQ(std::vector(device.lost_by.begin(), device.lost_by.end()), expected.lost);
+    EXPECT_EQ(device.usable_steps(), expected.usable);
+    EXPECT_EQ(device.is_incomplete(), device.lost_work() > 0 && device.steps.size() == 1);
+    EXPECT_EQ(profile.losses[Loss::kUnknownDeviceEvents], expected.unknown);
+    EXPECT_EQ(device.streams.size(), expected.streams);
+  }
+}
+
+TEST(DeviceTimeline, StreamsOfTwoDevicesHaveNumbersOfTheirOwn) {
+  const DeviceTimeline device =
+      device_timeline(case_named("one_stream_number_on_two_devices/trace"));
+  ASSERT_EQ(device.streams.size(), 2U);
+  EXPECT_EQ(device.streams[0].number, 7);
+  EXPECT_EQ(device.streams[1].number, 8);
+}
+
+TEST(DeviceTimeline, ALaunchHasItsOperatorLabelGraphOrNothing) {
+  const Profile profile = case_named("captured_launches/trace");
+  const DeviceTimeline device = device_timeline(profile);
+  for (const DeviceEvent& event : device.events) {
+    EXPECT_EQ(event.by, LaunchedBy::kGraph);
+    EXPECT_EQ(profile.events[event.call].name, "cudaGraphLaunch");
+    EXPECT_EQ(event.launcher, kUnknownEvent);
+  }
+  ASSERT_EQ(device.lost.size(), 3U);
+  for (const LostLaunch& lost : device.lost) {
+    EXPECT_EQ(lost.by, LaunchedBy::kOperator);
+    EXPECT_EQ(profile.events[lost.launcher].name, "aten::mm");
+    EXPECT_EQ(lost.step, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace understudy::et_schema
