@@ -80,10 +80,6 @@ std::string_view to_string(Streams streams) {
   return streams == Streams::kRecorded ? "recorded" : "one";
 }
 
-std::string_view to_string(Sandbox sandbox) {
-  return et_schema::EnumNames<Sandbox::kOff>("auto", "on", "off")[sandbox];
-}
-
 std::string_view to_string(MachineCodeUse use) {
   return use == MachineCodeUse::kRun ? "run" : "stub";
 }

@@ -69,16 +69,6 @@ enum class Streams : std::uint8_t {
 /// "one", "recorded".
 [[nodiscard]] std::string_view to_string(Streams streams);
 
-/// Whether the process gives up what operators that only compute do not need.
-enum class Sandbox : std::uint8_t {
-  kAuto,  ///< as far as the kernel can
-  kOn,    ///< a kernel that cannot is a failure
-  kOff
-};
-
-/// "auto", "on", "off".
-[[nodiscard]] std::string_view to_string(Sandbox sandbox);
-
 /// What becomes of machine code for the CPU that a benchmark holds.
 enum class MachineCodeUse : std::uint8_t {
   kRun,  ///< it runs: it may do whatever the process may
@@ -136,10 +126,8 @@ struct ReplayOptions {
   et_schema::AllowedOperators library_operators;  ///< of libraries that the user had loaded
   /// None: stubs; the program then refuses a benchmark that holds some.
   std::optional<MachineCodeUse> machine_code;
-  Sandbox sandbox = Sandbox::kOff;   ///< for good: the program's default is kAuto
-  std::vector<std::string> outputs;  ///< files that are written once it is closed
-  /// A step under LibTorch's profiler, after all that is measured: a file, among the outputs, that
-  /// its profile goes through; empty: none.
+  /// A step under LibTorch's profiler, after all that is measured: a file that its profile goes
+  /// through; empty: none.
   std::string trace;
   bool checksums = false;  ///< of what operators give in a first iteration
   Monitor monitor;
