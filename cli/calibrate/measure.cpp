@@ -66,8 +66,9 @@ double median_ns(const InstructionTime& row) {
 
 class Measuring {
  public:
-  Measuring(const CalibrateArguments& arguments, Progress& progress)
+  Measuring(const CalibrateArguments& arguments, Sandbox& sandbox, Progress& progress)
       : arguments_(arguments),
+        sandbox_(sandbox),
         progress_(progress),
         device_(replayer::open_device(arguments.device, std::nullopt)),
         threads_(device_.is_cpu() ? arguments.threads : std::vector<int>{1}),
@@ -166,6 +167,7 @@ class Measuring {
         calibrator::add_calls(program, found);
       }
     }
+    sandbox_.deny_programs();
     summary_.of_benches.left_out = found.left_out;
     std::vector<Call> around;
     for (const Call& call : found.calls) {
@@ -217,6 +219,7 @@ class Measuring {
   }
 
   const CalibrateArguments& arguments_;
+  Sandbox& sandbox_;
   Progress& progress_;
   c10::Device device_;
   std::vector<int> threads_;
@@ -233,9 +236,10 @@ std::string tables_file(const std::string& rows) {
   return rows + ".tables";
 }
 
-CalibrationSummary measure_operators(const CalibrateArguments& arguments, Progress& progress) {
+CalibrationSummary measure_operators(const CalibrateArguments& arguments, Sandbox& sandbox,
+                                     Progress& progress) {
   refuse_output(arguments.rows, arguments.benches, "--rows");
-  return Measuring(arguments, progress).run();
+  return Measuring(arguments, sandbox, progress).run();
 }
 
 }  // namespace understudy::cli

@@ -15,6 +15,7 @@
 #include "common/progress.h"
 #include "pages/html/page.h"
 #include "predictor/embedding/fitted.h"
+#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 
@@ -72,8 +73,9 @@ struct CalibrationSummary {
 
 /// Measures operators of this machine into the rows' file, and embedding tables into the one beside
 /// it, and goes on with what is there. Throws Error: files that cannot be read or written.
+/// Closes the sandbox for starting programs once benchmarks are read.
 [[nodiscard]] CalibrationSummary measure_operators(const CalibrateArguments& arguments,
-                                                   Progress& progress);
+                                                   Sandbox& sandbox, Progress& progress);
 
 /// What became of it; `rows`: their file.
 [[nodiscard]] pages::Page summary_page(const CalibrationSummary& summary, const std::string& rows);

@@ -1,4 +1,5 @@
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +14,7 @@
 #include "common/progress.h"
 #include "common/run_main.h"
 #include "common/stop_signals.h"
+#include "compile/compile.h"
 #include "pages/html/from_json.h"
 
 namespace understudy::cli {
@@ -54,8 +56,20 @@ int measure_machine(const CalibrateArguments& arguments) {
     refuse_output(arguments.fit.output, arguments.benches, "--output");
     refuse_shared_outputs({{arguments.fit.output, "--output"}, {arguments.rows, "--rows"}});
   }
+  Sandbox sandbox;
+  if (!arguments.benches.empty()) {
+    const bool are_benchmarks = std::ranges::all_of(
+        arguments.benches, [](const std::string& bench) { return is_one_benchmark({bench}); });
+    sandbox.confine_files(
+        Sandboxing::kAuto,
+        {.outputs = {arguments.rows,
+                     arguments.fit.output.empty() ? arguments.rows : arguments.fit.output},
+         .has_gpu = arguments.device != "cpu",
+         .starts_programs = !are_benchmarks});
+    sandbox.deny_calls();
+  }
   Progress progress(arguments.fit.quiet);
-  const CalibrationSummary summary = measure_operators(arguments, progress);
+  const CalibrationSummary summary = measure_operators(arguments, sandbox, progress);
   progress.clear();
   pages::show(summary_page(summary, arguments.rows), arguments.fit.format, arguments.fit.quiet);
   if (summary.signal != 0) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <list>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -57,20 +58,22 @@ class UnnamedFile {
   int file_;
 };
 
-std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::string& program) {
+std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::string& program,
+                                    const std::vector<std::string>& maps) {
   const UnnamedFile asked;
   const UnnamedFile answered;
   asked.write(et_schema::program_to_text(calls));
   std::vector<std::string> words = {program, asked.path(), answered.path()};
-  for (const et_schema::MapFile& map : et_schema::operator_map().files()) {
-    words.push_back(map.path);
-  }
+  words.insert(words.end(), maps.begin(), maps.end());
   const fleet::ProgramEnd end = fleet::run_program({.words = std::move(words)});
   if (end.status != 0) {
-    throw run_failed("the results of operators cannot be found",
-                     {.file = program,
-                      .got = fmt::format("status {}: {}", end.status, end.errors),
-                      .hint = "`replay --version` tells whether LibTorch is found"});
+    const bool is_of_input = end.status == static_cast<int>(et_schema::ErrorKind::kBadInput);
+    throw et_schema::Error(
+        is_of_input ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kFailed,
+        "the results of operators cannot be found",
+        {.file = program,
+         .got = fmt::format("status {}: {}", end.status, end.errors),
+         .hint = "`replay --version` tells whether LibTorch is found"});
   }
   std::vector<CallResults> answers = et_schema::call_results_from_text(
       et_schema::read_file(answered.path(), et_schema::process_limits()), program);
@@ -97,7 +100,11 @@ generator::AskResults ask_results() {
   }
   return [program](std::span<const generator::AskedCall> calls) {
     const generator::AskedProgram asked = generator::program_of_calls(calls);
-    const std::vector<CallResults> different = answers_to(asked.program, program);
+    std::vector<std::string> maps;
+    for (const et_schema::MapFile& map : et_schema::operator_map().files()) {
+      maps.push_back(map.path);
+    }
+    const std::vector<CallResults> different = answers_to(asked.program, program, maps);
     std::vector<CallResults> answers;
     answers.reserve(calls.size());
     for (const std::size_t instruction : asked.instruction_of) {
@@ -105,6 +112,19 @@ generator::AskResults ask_results() {
     }
     return answers;
   };
+}
+
+void check_operator_maps(const et_schema::Bench& bench) {
+  const std::string program = find_sibling(kProgram);
+  std::list<UnnamedFile> files;
+  std::vector<std::string> maps;
+  for (const std::string& map : bench.op_maps) {
+    files.emplace_back().write(map);
+    maps.push_back(files.back().path());
+  }
+  if (!program.empty() && !maps.empty()) {
+    static_cast<void>(answers_to({}, program, maps));
+  }
 }
 
 }  // namespace understudy::cli

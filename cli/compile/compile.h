@@ -49,6 +49,9 @@ struct JobTraces {
 /// Error (usage) where this build has no such program; the function that it returns throws Error
 /// (failed) where the program does not run.
 [[nodiscard]] generator::AskResults ask_results();
+/// Has that program judge the functions of a benchmark's operator maps. Throws Error (bad input) as
+/// a replay would. Does nothing where this build has no such program.
+void check_operator_maps(const et_schema::Bench& bench);
 
 struct Compiled {
   et_schema::Bench bench;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,6 +20,7 @@
 #include "et_schema/support/read_file.h"
 #include "fleet/process/run_program.h"
 #include "generate/change.h"
+#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 namespace {
@@ -104,6 +106,22 @@ fs::path find_compiler() {
                                .hint = "install the package again"});
 }
 
+/// Runs a program that executes what a stranger may have made: it writes in the folder alone. The
+/// sandbox is that of a thread, which this process does not keep.
+fleet::ProgramEnd run_in_sandbox(fleet::ProgramCall call, const fs::path& folder) {
+  call.variables.push_back("TMPDIR=" + folder.string());
+  return std::async(std::launch::async,
+                    [&] {
+                      Sandbox sandbox;
+                      sandbox.confine_files(Sandboxing::kAuto, {.folders = {folder.string()},
+                                                                .starts_programs = true,
+                                                                .is_of_thread = true});
+                      sandbox.deny_calls();
+                      return fleet::run_program(call);
+                    })
+      .get();
+}
+
 void run_compiler(const std::vector<std::string>& descriptions, const std::set<std::string>& keys,
                   const std::vector<int>& architectures, const fs::path& folder) {
   const fs::path list = folder / "keys";
@@ -112,7 +130,7 @@ void run_compiler(const std::vector<std::string>& descriptions, const std::set<s
                            fmt::format("sm_{}", fmt::join(architectures, ",sm_")), "--keys",
                            list.string()}};
   call.words.insert(call.words.end(), descriptions.begin(), descriptions.end());
-  const fleet::ProgramEnd end = fleet::run_program(call);
+  const fleet::ProgramEnd end = run_in_sandbox(std::move(call), folder);
   if (end.status == 0) {
     return;
   }

@@ -183,6 +183,7 @@ int generate(const GenerateArguments& arguments) {
   }
   if (!arguments.emit.folder.empty()) {
     const std::string& named = arguments.obfuscate ? arguments.output : arguments.paths.front();
+    check_operator_maps(bench);
     emit(bench, arguments.emit, name_of(named), arguments.format, arguments.quiet);
   }
   return kStatusOk;

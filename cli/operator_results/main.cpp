@@ -1,8 +1,8 @@
 // operator_results CALLS ANSWERS: what tensors calls of operators result in. CALLS is a program's
 // text (et_schema/bench/program_text.h), ANSWERS a file that exists; it gets a line for each
 // instruction (et_schema/call_results/call_results.h). Operator maps may follow. Kernels that do
-// not check their arguments may end the process that calls them: it is a child, and the next one
-// goes on behind that call.
+// not check their arguments may end the process that calls them: it is a child in a sandbox, and
+// the next one goes on behind that call.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 #include <new>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "common/run_main.h"
 #include "et_schema/bench/program_text.h"
@@ -26,6 +27,8 @@
 #include "et_schema/support/error.h"
 #include "et_schema/support/read_file.h"
 #include "replayer/results/results.h"
+#include "replayer/substitutes/mapped.h"
+#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 namespace {
@@ -64,30 +67,64 @@ class Answers {
   int file_;
 };
 
-/// How many calls are answered: a number that parent and children share.
+/// What parent and children share.
+struct Counts {
+  std::atomic<std::size_t> answered = 0;
+  std::atomic<bool> is_calling = false;  ///< a kernel runs
+};
+
 class Progress {
  public:
   Progress()
-      : memory_(::mmap(nullptr, sizeof(Count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+      : memory_(::mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                        -1, 0)) {
     if (memory_ == MAP_FAILED) {
       throw std::bad_alloc();
     }
-    count_ = new (memory_) Count(0);
+    counts_ = new (memory_) Counts;
   }
-  ~Progress() { ::munmap(memory_, sizeof(Count)); }
+  ~Progress() { ::munmap(memory_, sizeof(Counts)); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  std::atomic<std::size_t>& answered() { return *count_; }
+  Counts* operator->() { return counts_; }
 
  private:
-  using Count = std::atomic<std::size_t>;
   void* memory_;
-  Count* count_;
+  Counts* counts_;
 };
 
-/// Answers the calls that are left. Returns how a child ended that did not come to the end of them.
-int answer_in_child(const et_schema::Program& program, Answers& answers, Progress& progress) {
+/// Answers the calls that are left, in this process. Only it looks at what a stranger may have
+/// made.
+int answer_calls(const std::string& calls, const std::vector<std::string>& maps, Answers& answers,
+                 Progress& progress) {
+  const std::string text = et_schema::read_file(calls, et_schema::process_limits());
+  std::vector<std::string> map_texts;  // files of the parent, which is out of reach from then on
+  for (const std::string& map : maps) {
+    map_texts.push_back(et_schema::read_file(map, et_schema::process_limits()));
+  }
+  Sandbox sandbox;
+  sandbox.confine_files(Sandboxing::kAuto, {});
+  sandbox.deny_calls();
+  for (std::size_t i = maps.size(); i-- > 0;) {  // of two that name an operator the last one counts
+    et_schema::use_rows_of_benchmark(map_texts[i], maps[i]);
+  }
+  if (!maps.empty()) {
+    replayer::check_operator_map();
+  }
+  const et_schema::Program program = et_schema::program_from_text(text, calls);
+  while (progress->answered < program.instructions.size()) {
+    progress->is_calling = true;
+    const auto results = replayer::results_of(program, program.instructions[progress->answered]);
+    progress->is_calling = false;
+    answers.write(results);
+    ++progress->answered;
+  }
+  return kStatusOk;
+}
+
+/// The same in a child. Returns how that ended.
+int answer_in_child(const std::string& calls, const std::vector<std::string>& maps,
+                    Answers& answers, Progress& progress) {
   const pid_t child = ::fork();
   if (child < 0) {
     throw et_schema::run_failed("a process cannot be started",
@@ -95,14 +132,8 @@ int answer_in_child(const et_schema::Program& program, Answers& answers, Progres
   }
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int status = run_main("operator_results", 0, nullptr, [&] {
-      while (progress.answered() < program.instructions.size()) {
-        answers.write(replayer::results_of(program, program.instructions[progress.answered()]));
-        ++progress.answered();
-      }
-      return kStatusOk;
-    });
-    ::_exit(status);
+    ::_exit(run_main("operator_results", 0, nullptr,
+                     [&] { return answer_calls(calls, maps, answers, progress); }));
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -110,22 +141,22 @@ int answer_in_child(const et_schema::Program& program, Answers& answers, Progres
   return status;
 }
 
-int answer(const std::string& calls, const std::string& path) {
-  const et_schema::Program program =
-      et_schema::program_from_text(et_schema::read_file(calls, et_schema::process_limits()), calls);
+int answer(const std::string& calls, const std::string& path,
+           const std::vector<std::string>& maps) {
   Answers answers(path);
   Progress progress;
-  while (progress.answered() < program.instructions.size()) {
-    const int status = answer_in_child(program, answers, progress);
-    if (WIFSIGNALED(status)) {
-      answers.write(et_schema::CallResults{
-          .why_not = fmt::format("its kernel crashed (signal {})", WTERMSIG(status))});
-      ++progress.answered();
-    } else if (WEXITSTATUS(status) != kStatusOk) {
+  for (;;) {
+    const int status = answer_in_child(calls, maps, answers, progress);
+    if (!WIFSIGNALED(status)) {
       return WEXITSTATUS(status);
     }
+    const std::string how = fmt::format("signal {}", WTERMSIG(status));
+    if (!progress->is_calling.exchange(false)) {
+      throw et_schema::run_failed("calls of operators cannot be read", {.file = calls, .got = how});
+    }
+    answers.write(et_schema::CallResults{.why_not = "its kernel crashed (" + how + ")"});
+    ++progress->answered;
   }
-  return kStatusOk;
 }
 
 }  // namespace
@@ -139,9 +170,6 @@ int main(int argc, char** argv) {
           {.expected = "operator_results CALLS ANSWERS [OP_MAP …]",
            .hint = "programs that read profiles start it; it is not for users"});
     }
-    for (int map = 3; map < argc; ++map) {
-      understudy::et_schema::use_operator_map(argv[map]);
-    }
-    return understudy::cli::answer(argv[1], argv[2]);
+    return understudy::cli::answer(argv[1], argv[2], {argv + 3, argv + argc});
   });
 }

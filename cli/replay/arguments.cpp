@@ -206,16 +206,15 @@ void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
       "by default) or --iterations");
 }
 
-void add_trust_options(CommandLine& line, replayer::ReplayOptions& options) {
+void add_trust_options(CommandLine& line, ReplayArguments& arguments) {
+  replayer::ReplayOptions& options = arguments.options;
   add_allow_option(line, options.allowed_operators);
   line.add_choice(
       "--sandbox WHEN",
-      {{"auto", replayer::Sandbox::kAuto},
-       {"on", replayer::Sandbox::kOn},
-       {"off", replayer::Sandbox::kOff}},
-      options.sandbox,
-      "Give up writing files but the outputs, starting programs and opening sockets before "
-      "operators run: auto (as far as the kernel can), on (fail if it cannot) or off");
+      {{"auto", Sandboxing::kAuto}, {"on", Sandboxing::kOn}, {"off", Sandboxing::kOff}},
+      arguments.sandbox,
+      "Give up writing files but the outputs, starting programs and opening sockets before the "
+      "benchmark is read: auto (as far as the kernel can), on (fail if it cannot) or off");
 }
 
 }  // namespace
@@ -252,8 +251,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
            "Custom operators: a library, or a folder of them; can be repeated")
       .repeats();
   add_map_option(line, arguments.op_maps);
-  arguments.options.sandbox = replayer::Sandbox::kAuto;
-  add_trust_options(line, arguments.options);
+  add_trust_options(line, arguments);
   line.add("--operator-times FILE", arguments.operator_times_path,
            "Write the times of single instructions to this file, a JSON line each");
   line.add("--trace FILE", arguments.trace_path,

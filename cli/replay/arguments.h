@@ -8,6 +8,7 @@
 #include "calibrator/measure/collective_sweep.h"
 #include "common/command_line.h"
 #include "replayer/job/replay.h"
+#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 
@@ -27,6 +28,7 @@ struct ReplayArguments {
   std::string checksums_path;
   Format format = Format::kText;
   bool quiet = false;
+  Sandboxing sandbox = Sandboxing::kAuto;
   replayer::ReplayOptions options;
   std::vector<std::string> filters;      ///< as the report names them
   calibrator::SweepOptions sweep;        ///< without kinds: a benchmark is replayed

@@ -53,6 +53,9 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   } catch (const Error& error) {
     refused = error;
   }
+  if (!refused && arguments_.sweep.kinds.empty()) {
+    confine();
+  }
   StopSignals::at("joining the other ranks");
   join_launcher();
   StopSignals::at("checking its arguments");
@@ -94,10 +97,27 @@ void ReplayJob::end_others(int status) {
   }
 }
 
+void ReplayJob::confine() {
+  const std::optional<backends::Launch> launch = backends::launched();
+  const int ranks = launch ? std::max(launch->world_size, 1) : 1;
+  SandboxNeeds needs{.has_ranks = launch && launch->world_size != 1,  // 0: MPI tells
+                     .has_gpu = arguments_.options.device != "cpu",
+                     .starts_programs = !is_one_benchmark({arguments_.input})};
+  if (!arguments_.trace_path.empty()) {
+    arguments_.options.trace =
+        profile_path(arguments_.trace_path, launch ? launch->rank : 0, ranks);
+    needs.outputs.push_back(arguments_.options.trace);
+  }
+  for (const NamedOutput& output : outputs_of(arguments_, ranks)) {
+    needs.outputs.push_back(output.path);
+  }
+  sandbox_.confine_files(arguments_.sandbox, needs);
+}
+
 void ReplayJob::join_launcher() {
   const std::optional<backends::Launch> launch = backends::launched();
   if (launch && launch->world_size != 1) {
-    if (arguments_.options.sandbox != replayer::Sandbox::kOff) {
+    if (arguments_.sandbox != Sandboxing::kOff) {
       // Open MPI (4, and 5) would read large messages out of the other rank's memory, which the
       // sandbox denies: it then complains of each of them and copies them through shared memory.
       setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
@@ -162,6 +182,7 @@ void ReplayJob::load() {
     arguments_.options.library_operators.insert(library.operators.begin(), library.operators.end());
     libraries_.push_back(fmt::format("{} operators", library.operators.size()));
   }
+  sandbox_.deny_calls();
   use_operator_maps(arguments_.op_maps);
   if (!arguments_.op_maps.empty()) {
     replayer::check_operator_map();
@@ -169,6 +190,7 @@ void ReplayJob::load() {
   refuse_outputs();
   progress_.show("reading");
   bench_ = load_bench(arguments_, progress_);
+  sandbox_.deny_programs();
   if (!bench_.op_maps.empty()) {
     replayer::check_operator_map();
   }

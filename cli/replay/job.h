@@ -14,6 +14,7 @@
 #include "et_schema/model/report.h"
 #include "et_schema/operator_times/operator_times.h"
 #include "replay/arguments.h"
+#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 
@@ -38,6 +39,8 @@ class ReplayJob {
   void end_others(int status);
 
  private:
+  /// Confines the process while it has one thread: MPI and LibTorch start others.
+  void confine();
   void join_launcher();
   void check_rank() const;
   /// Ranks that were told to run different things would wait for each other in vain.
@@ -79,7 +82,8 @@ class ReplayJob {
   Progress progress_;
   StopSignals signals_;
   std::string guessed_comms_;  ///< what a report says of simulated times
-  bool has_ended_ = false;     ///< run() came to its end
+  Sandbox sandbox_;
+  bool has_ended_ = false;  ///< run() came to its end
 };
 
 /// What a replay is given: a benchmark, its signature checked where one is required, or traces,
@@ -88,6 +92,9 @@ class ReplayJob {
 
 /// All files that a replay of `ranks` ranks was asked to write.
 [[nodiscard]] std::vector<NamedOutput> outputs_of(const ReplayArguments& arguments, int ranks);
+
+/// Where a rank's profile goes on its way to --trace: beside it, if there is its folder.
+[[nodiscard]] std::string profile_path(const std::string& path, int rank, int ranks);
 
 /// Writes FILE, or a FILE.R for each of several ranks. `texts`: by rank.
 void write_checksums(const std::string& path, const std::vector<std::string>& texts);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -26,14 +25,6 @@ using et_schema::Report;
 
 replayer::RankRun ReplayJob::measure() {
   replayer::ReplayOptions options = arguments_.options;
-  for (const NamedOutput& output : outputs()) {
-    options.outputs.push_back(output.path);
-  }
-  if (!arguments_.trace_path.empty()) {
-    options.trace = std::filesystem::temp_directory_path() /
-                    fmt::format("understudy-{}-{}.json", getpid(), bench_rank());
-    options.outputs.push_back(options.trace);
-  }
   options.monitor.stop_signal = &StopSignals::signal();
   options.monitor.progress = [this](const replayer::PhaseProgress& at) {
     StopSignals::at(replayer::to_string(at.phase), replayer::say_running_step);
@@ -60,6 +51,7 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
   environment.backend = backend_->name();
   environment.hosts = backend_->all_gather_text(backend_->host());
   environment.settings = settings_of(arguments_);
+  environment.settings["sandbox"] = sandbox_.held();
   environment.settings.insert(run.settings.begin(), run.settings.end());
   if (!arguments_.comm_times.empty()) {
     environment.backend = et_schema::kSimulatedComms;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -73,6 +74,16 @@ std::vector<NamedOutput> outputs_of(const ReplayArguments& arguments, int ranks)
   }
   std::erase_if(outputs, [](const NamedOutput& output) { return output.path.empty(); });
   return outputs;
+}
+
+std::string profile_path(const std::string& path, int rank, int ranks) {
+  namespace fs = std::filesystem;
+  const fs::path own = fs::absolute(trace_path(path, rank, ranks));
+  const bool is_file = fs::is_regular_file(own) || !fs::exists(own);
+  const fs::path folder = is_file && fs::is_directory(own.parent_path())
+                              ? own.parent_path()
+                              : fs::temp_directory_path();
+  return folder / fmt::format(".{}.part-{}", own.filename().string(), getpid());
 }
 
 void write_checksums(const std::string& path, const std::vector<std::string>& texts) {

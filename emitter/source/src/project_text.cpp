@@ -34,10 +34,10 @@ std::string cmake_text(const ProjectParts& parts) {
 project(bench LANGUAGES CXX)
 
 # LibTorch: an unpacked libtorch, or the folder of an installed torch wheel. Without it the torch of the
-# python3 on the path is taken.
+# python3 on the path is taken, but for one in this folder.
 set(TORCH_ROOT "" CACHE PATH "Folder that holds include/ and lib/libtorch.so")
 if(NOT TORCH_ROOT)
-  execute_process(COMMAND python3 -c "import torch, os; print(os.path.dirname(torch.__file__), end='')"
+  execute_process(COMMAND python3 -I -c "import site, sys; sys.path.append(site.getusersitepackages()); import torch, os; print(os.path.dirname(torch.__file__), end='')"
                   OUTPUT_VARIABLE TORCH_ROOT ERROR_QUIET)
 endif()
 if(NOT EXISTS "${{TORCH_ROOT}}/lib/libtorch.so")

@@ -42,8 +42,9 @@ constexpr Reviewed kReviewed[] = {
     {"aten::set_data", kBeyond, "it puts other memory under a tensor"},
     {"aten::align_to", kBeyond, "it writes where an index says that nothing checks"},
     {"inductor::_mm_plus_mm inductor::accumulate_grad_", kComputes, ""},
-    {"inductor::_alloc_from_pool inductor::_reinterpret_tensor", kBeyond,
-     "it shows memory in a layout that nothing checks"},
+    {"aten::_nested_view_from_buffer aten::_nested_view_from_buffer_copy aten::_reshape_alias_copy "
+     "inductor::_alloc_from_pool inductor::_reinterpret_tensor",
+     kBeyond, "it shows memory in a layout that nothing checks"},
     {"inductor::resize_storage_bytes_", kBeyond, "it frees memory that tensors show"},
     {"profiler::*", kBeyond, "it takes a tensor's content for an address"},
     {"debugprims::*", kBeyond, "it reads the file that an argument names"},

@@ -29,6 +29,9 @@ constexpr std::array<std::string_view, 4> kNames = {"CUDA_DEVICE_MAX_CONNECTIONS
                                                     "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
                                                     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"};
 
+/// Variables with one of these words in their names have libraries write files.
+constexpr std::array<std::string_view, 5> kWrites = {"LOG", "DEBUG", "DUMP", "FILE", "PIPE"};
+
 /// What a CPU's libraries read; a benchmark sets none of these.
 constexpr std::array<std::string_view, 8> kCpuPrefixes = {
     "OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_", "MALLOC_", "ATEN_CPU_CAPABILITY"};
@@ -255,7 +258,9 @@ bool is_kernel_variable(const std::string& name, const std::string& value) {
   const bool is_known = et_schema::tunes_nccl(name) ||
                         std::ranges::find(kNames, name) != kNames.end() ||
                         has_prefix(kPrefixes, name);
-  return is_known && value.find('/') == std::string::npos;
+  const bool writes = std::ranges::any_of(
+      kWrites, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+  return is_known && !writes && value.find('/') == std::string::npos;
 }
 
 Settings own_variables() {

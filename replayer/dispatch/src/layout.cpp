@@ -105,6 +105,9 @@ std::string describe(const at::Tensor& tensor) {
     return "undefined";
   }
   const DType dtype = static_cast<DType>(tensor.scalar_type());
+  if (tensor.is_nested()) {
+    return fmt::format("{} nested", to_string(dtype));
+  }
   std::string text = fmt::format("{}[{}]", to_string(dtype), fmt::join(tensor.sizes(), ", "));
   if (tensor.layout() != at::kStrided) {
     return text + " not strided";

@@ -36,7 +36,6 @@
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
 #include "replayer/run/trial.h"
-#include "sandbox.h"
 #include "time_limit.h"
 
 namespace understudy::replayer {
@@ -198,6 +197,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   check_pace(program, options.pace);
   check_streams(program, device, options.streams);
   check_memory(program, device, options.memory_limit_bytes);
+  if (options.memory_limit_bytes && device.is_cpu()) {
+    limit_cpu_allocations(*options.memory_limit_bytes);
+  }
   if (device.is_cpu() && wanted_faults(program, options)) {
     HeapPages::keep_heap();
   }
@@ -225,10 +227,6 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
               options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order, device,
               options.monitor);
 
-  // By now LibTorch, MPI, CUDA and the groups of ranks are open.
-  const bool has_company = backend.world_size() > 1 || device.is_cuda();
-  run.settings["sandbox"] =
-      enter_sandbox(options.sandbox, {.outputs = options.outputs, .opens_sockets = has_company});
   name_crashes();
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   run.report.original = original_step(program, decisions);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
+#include <string>
 
 #include "replayer/memory/heap.h"
 #include "replayer/memory/memory.h"
@@ -17,6 +19,7 @@ constexpr std::size_t kCheckedBytes = std::size_t{64} << 20U;
 
 std::atomic<std::int64_t> live_bytes{0};
 std::atomic<std::int64_t> peak_bytes{0};
+std::atomic<std::int64_t> most_bytes{std::numeric_limits<std::int64_t>::max()};
 
 void count(std::int64_t bytes) {
   const std::int64_t live = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -37,14 +40,23 @@ void release(void* data) {
   }
 }
 
+[[noreturn]] void refuse(std::size_t bytes, const std::string& why) {
+  throw c10::OutOfMemoryError(
+      {__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)},
+      fmt::format("out of memory: {} bytes asked for, {} bytes live in tensors, {}", bytes,
+                  live_bytes.load(), why));
+}
+
 void refuse_what_does_not_fit(std::size_t bytes) {
-  const std::optional<std::uint64_t> available = available_memory();
+  const std::int64_t most = most_bytes.load(std::memory_order_relaxed);
+  const std::int64_t left = most - live_bytes.load(std::memory_order_relaxed);
+  if (left < 0 || bytes > static_cast<std::uint64_t>(left)) {
+    refuse(bytes, fmt::format("{} bytes allowed by --memory-limit", most));
+  }
+  const std::optional<std::uint64_t> available =
+      bytes >= kCheckedBytes ? available_memory() : std::nullopt;
   if (available && bytes > *available) {
-    throw c10::OutOfMemoryError(
-        {__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)},
-        fmt::format("out of memory: {} bytes asked for, {} bytes live in tensors, {} bytes free "
-                    "on the machine",
-                    bytes, live_bytes.load(), *available));
+    refuse(bytes, fmt::format("{} bytes free on the machine", *available));
   }
 }
 
@@ -53,9 +65,7 @@ void refuse_what_does_not_fit(std::size_t bytes) {
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
-    if (bytes >= kCheckedBytes) {
-      refuse_what_does_not_fit(bytes);
-    }
+    refuse_what_does_not_fit(bytes);
     void* data = allocate_block(bytes);
     if (data != nullptr) {
       count(static_cast<std::int64_t>(malloc_usable_size(data)));
@@ -75,6 +85,11 @@ void count_cpu_allocations() {
   static CountingAllocator allocator;
   constexpr std::uint8_t kPriority = 1;  // above LibTorch's own, which has 0
   c10::SetCPUAllocator(&allocator, kPriority);
+}
+
+void limit_cpu_allocations(std::uint64_t bytes) {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  most_bytes = static_cast<std::int64_t>(std::min(bytes, kMost));
 }
 
 AllocatorCounts cpu_allocations() {

@@ -80,8 +80,6 @@ std::string_view to_string(Streams streams) {
   return streams == Streams::kRecorded ? "recorded" : "one";
 }
 
-std::string_view to_string(Sandbox sandbox) {
-  return et_schema::EnumNames<Sandbox::kOff>("auto", "on", "off")[sandbox];
 }
 
 std::map<std::string, std::string> settings_of(const ReplayOptions& options) {

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "et_schema/support/assert.h"
+#include "et_schema/support/error.h"
 #include "replayer/device/device.h"
+#include "replayer/dispatch/extent.h"
 #include "replayer/dispatch/layout.h"
 
 namespace understudy::replayer {
@@ -37,6 +39,19 @@ std::vector<SlotId> slots_of(const BoundComm& comm) {
   std::vector<SlotId> slots = comm.inputs;
   slots.insert(slots.end(), comm.outputs.begin(), comm.outputs.end());
   return slots;
+}
+
+/// Where its memory lies. An operator may have given a smaller tensor than was recorded.
+void* data_of(const at::Tensor& tensor, const backends::Buffer& buffer) {
+  const auto bytes = static_cast<std::size_t>(buffer.count * et_schema::item_size(buffer.dtype));
+  if (tensor.nbytes() < bytes) {
+    throw et_schema::bad_input("a communication's tensor is smaller than what it moves",
+                               {.expected = fmt::format("{} bytes", bytes),
+                                .got = describe(tensor),
+                                .hint = "The benchmark is damaged, or made to read what is not "
+                                        "its own."});
+  }
+  return tensor.data_ptr();
 }
 
 void complete(OpenComm& open) {
@@ -131,6 +146,10 @@ void Machine::drop_kept(const BoundProgram& program, const Step& step) {
   }
 }
 
+void Machine::refuse_outside(const Step& step) const {
+  replayer::refuse_outside(stack_, step.source->name, step.source->node_id);
+}
+
 void Machine::perform(BoundProgram& program, const Step& step) {
   switch (step.kind) {
     case StepKind::kAlias:
@@ -189,7 +208,7 @@ void Machine::prepare(BoundComm& comm) {
     if (!open.outputs.back().is_same(output)) {
       open.copies.emplace_back(output, open.outputs.back());
     }
-    comm.call.outputs[i].data = open.outputs.back().data_ptr();
+    comm.call.outputs[i].data = data_of(open.outputs.back(), comm.call.outputs[i]);
   }
   for (std::size_t i = 0; i < comm.inputs.size(); ++i) {
     // An in-place call reads the copy that was made for its output.
@@ -201,7 +220,7 @@ void Machine::prepare(BoundComm& comm) {
     if (comm.kept_apart) {
       open.inputs.back() = open.inputs.back().clone();
     }
-    comm.call.inputs[i].data = open.inputs.back().data_ptr();
+    comm.call.inputs[i].data = data_of(open.inputs.back(), comm.call.inputs[i]);
   }
 }
 

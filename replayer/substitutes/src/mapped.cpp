@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "et_schema/model/schema_text.h"
+#include "et_schema/support/error.h"
 #include "row_function.h"
 #include "substitute_native.h"
 
@@ -63,6 +64,8 @@ std::variant<Substitute, std::string> find_mapped(std::string_view recorded_sche
     try {
       return (*function)(parameters_of(call, stack, first));
     } catch (const c10::Error&) {
+      throw;
+    } catch (const et_schema::Error&) {
       throw;
     } catch (const std::exception& error) {  // what the function itself raises
       TORCH_CHECK(false, error.what());

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/frontend/lexer.h>
+#include <torch/csrc/jit/frontend/parser.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/inliner.h>
@@ -19,6 +21,7 @@
 #include "et_schema/model/operator_trust.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/error.h"
+#include "replayer/dispatch/extent.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/substitutes.h"
 
@@ -77,6 +80,25 @@ void refuse_beyond(const et_schema::MapRow& row, const torch::jit::Block& block)
   }
 }
 
+/// Refuses what LibTorch's compiler would run as it compiles: default values of parameters, those
+/// of functions within functions too.
+void refuse_defaults(const et_schema::MapRow& row, const torch::jit::TreeRef& tree) {
+  if (tree->kind() == torch::jit::TK_PARAM && torch::jit::Param(tree).defaultValue().present()) {
+    refuse(row, "parameters without default values, which would run before they are judged",
+           fmt::format("'{}'", tree->range().text().str()));
+  }
+  for (const torch::jit::TreeRef& part : tree->trees()) {
+    refuse_defaults(row, part);
+  }
+}
+
+void refuse_defaults(const et_schema::MapRow& row, const std::string& source) {
+  torch::jit::Parser parser(std::make_shared<torch::jit::Source>(source));
+  while (parser.lexer().cur().kind != torch::jit::TK_EOF) {
+    refuse_defaults(row, parser.parseFunction(/*is_method=*/false));
+  }
+}
+
 /// What stands in for an operator of ATen on the device; none where it has a kernel.
 std::function<void(Stack&)> aten_call(const c10::FunctionSchema& schema, c10::Device device) {
   const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name());
@@ -125,7 +147,11 @@ std::shared_ptr<Graph> compile_row(const et_schema::MapRow& row) {
   if (is_new) {
     unit->second = std::make_shared<torch::jit::CompilationUnit>();
     try {
+      refuse_defaults(row, source);
       unit->second->define(std::nullopt, source, torch::jit::nativeResolver(), nullptr);
+    } catch (const et_schema::Error&) {
+      compiled.erase(unit);
+      throw;
     } catch (const std::exception& error) {
       compiled.erase(unit);
       refuse(row, "lines of TorchScript that LibTorch compiles", message_of(error));
@@ -186,6 +212,8 @@ class RowFunction::Maker {
       }
     } else {
       const c10::FunctionSchema* const schema = node.maybeSchema();
+      made.op = node.kind().toQualString();
+      made.takes_layout = schema != nullptr && takes_layout(*schema);
       made.call = schema != nullptr && node.kind().is_aten() ? aten_call(*schema, device_)
                                                              : built_in_call(node);
       if (!made.call) {
@@ -272,7 +300,14 @@ void RowFunction::run(const Action& action, std::vector<c10::IValue>& values) co
   for (const Register input : action.inputs) {
     stack.push_back(values[input]);
   }
+  const auto check = [&] {
+    if (action.takes_layout || has_described(stack)) {
+      refuse_outside(stack, action.op, std::nullopt);
+    }
+  };
+  check();
   action.call(stack);
+  check();
   TORCH_CHECK(stack.size() == action.outputs.size());
   for (std::size_t i = 0; i < stack.size(); ++i) {
     values[action.outputs[i]] = std::move(stack[i]);

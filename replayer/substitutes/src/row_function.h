@@ -40,6 +40,8 @@ class RowFunction {
     std::vector<Register> outputs;
     c10::IValue constant;
     std::function<void(torch::jit::Stack&)> call;
+    std::string op;
+    bool takes_layout = false;  ///< its results may lie anywhere
     std::vector<Block> blocks;
     std::vector<Register> last_read;  ///< values that nothing in its block reads later
   };

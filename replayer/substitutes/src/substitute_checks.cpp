@@ -81,6 +81,50 @@ void check_compressed(const Tensor& begins, const Tensor& indices, const Tensor&
                                               static_cast<c10::Layout>(layout));
 }
 
+/// Pooling over the last `kDims` dimensions writes gradients where the forward pass found its
+/// maxima.
+template <int kDims>
+void check_plane(const Tensor& input, const Tensor& indices) {
+  std::int64_t plane = 1;
+  for (int dim = 1; dim <= kDims; ++dim) {
+    plane *= input.size(-dim);
+  }
+  check_in_range(indices, plane, "index");
+}
+
+/// Segments lie one behind the other along the dimension behind the lengths' own.
+void check_segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets) {
+  for (const auto& [bounds, are_offsets] : {std::pair(lengths, false), std::pair(offsets, true)}) {
+    if (!bounds.defined() || bounds.numel() == 0) {
+      continue;
+    }
+    const std::int64_t axis = bounds.dim() - 1;
+    const auto before = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0));
+    TORCH_CHECK(axis >= 0 && axis < data.dim() &&
+                    bounds.sizes().slice(0, before) == data.sizes().slice(0, before),
+                "segments of ", bounds.sizes(), " do not fit data of ", data.sizes());
+    const Tensor each = are_offsets ? bounds.diff() : bounds;
+    TORCH_CHECK(each.numel() == 0 || each.min().item<std::int64_t>() >= 0,
+                "a segment ends before it begins");
+    const Tensor ends = are_offsets ? bounds.select(axis, -1) : bounds.sum(axis);
+    TORCH_CHECK(ends.max().item<std::int64_t>() <= data.size(axis) &&
+                    (!are_offsets || bounds.min().item<std::int64_t>() >= 0),
+                "segments reach beyond the ", data.size(axis), " elements of their dimension");
+  }
+}
+
+void check_segments_backward(const Tensor& grad, const Tensor& output, const Tensor& data,
+                             const Tensor& lengths, const Tensor& offsets) {
+  check_segments(data, lengths, offsets);
+  const Tensor& bounds = lengths.defined() ? lengths : offsets;
+  TORCH_CHECK(bounds.defined() && bounds.dim() > 0, "there are no segments");
+  std::vector<std::int64_t> sizes = data.sizes().vec();
+  const auto axis = static_cast<std::size_t>(bounds.dim() - 1);
+  sizes[axis] = std::max<std::int64_t>(0, bounds.size(-1) - (lengths.defined() ? 0 : 1));
+  TORCH_CHECK(grad.sizes() == at::IntArrayRef(sizes) && output.sizes() == grad.sizes(),
+              "gradients of ", grad.sizes(), " do not fit segments of ", bounds.sizes());
+}
+
 template <c10::Layout kLayout>
 void check_compressed_as(const Tensor& begins, const Tensor& indices, const Tensor& values,
                          const std::vector<std::int64_t>& size) {
@@ -114,6 +158,15 @@ constexpr std::array kChecks = {
           unpacked<check_compressed_as<c10::kSparseBsr>>},
     Check{"aten::_sparse_bsc_tensor_unsafe", "ccol_indices row_indices values size",
           unpacked<check_compressed_as<c10::kSparseBsc>>},
+    Check{"aten::max_pool2d_with_indices_backward aten::adaptive_max_pool2d_backward "
+          "aten::fractional_max_pool2d_backward",
+          "self indices", unpacked<check_plane<2>>},
+    Check{"aten::max_pool3d_with_indices_backward aten::adaptive_max_pool3d_backward "
+          "aten::fractional_max_pool3d_backward",
+          "self indices", unpacked<check_plane<3>>},
+    Check{"aten::segment_reduce", "data lengths? offsets?", unpacked<check_segments>},
+    Check{"aten::_segment_reduce_backward", "grad output data lengths? offsets?",
+          unpacked<check_segments_backward>},
     Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", unpacked<check_bounds>},
 };
 

@@ -2,7 +2,7 @@ understudy_golden(replay
   bad_comms bad_device bad_pace bad_page_faults bad_slow bad_timeout batch size checksums_are_input checksums_elsewhere checksums_fresh checksums_recurrent comms_simulated comms_simulated_refused comms_without_gpu compiled compiled_optimizer coverage_by_time help
   interrupted interrupted_term max_input memory_limit memory_limit_bad min_coverage no_iterations no_memory
   no_room_for_report no_such_library op_map_bad op_map_in_bench no_such_rank one_of_eight one_output operator_throws operator_throws_continued
-  refused_operator
+  op_map_default refused_operator sandbox_probe torch_of_current_folder
   operator_times
   out_of_memory out_of_memory_before output_is_full pace_without_profile part_of_a_step partial_all
   partial_no_such_rank partial_rank quiet report_json
@@ -14,7 +14,7 @@ if(TARGET understudy_backend_mpi)
     ranks_fewer ranks_interrupted ranks_interrupted_term ranks_killed ranks_min_coverage ranks_mismatch ranks_mismatch_size
     ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws ranks_parallel ranks_scaled
     ranks_operator_throws_json ranks_operator_times ranks_other_arguments ranks_other_benchmarks ranks_out_of_memory
-    ranks_report_elsewhere
+    ranks_report_elsewhere ranks_sandbox_probe
     sweep ranks_unknown_flag ranks_unknown_flag_on_one ranks_world_size ranks_zeros_on_one
     under_mpirun)
 endif()

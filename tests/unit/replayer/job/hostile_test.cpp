@@ -24,6 +24,7 @@
 #include "et_schema/support/error.h"
 #include "program_builder.h"
 #include "replayer/job/replay.h"
+#include "sandbox/sandbox.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::replayer {
@@ -164,12 +165,14 @@ struct Ending {
   alarm(kSecondsEach);
   int status = 0;
   try {
+    cli::Sandbox sandbox;
+    sandbox.confine_files(cli::Sandboxing::kAuto, {});
+    sandbox.deny_calls();
     ReplayOptions options;
     options.threads = 1;
     options.iterations = 1;
     options.warmup = 0;
     options.passes = 1;
-    options.sandbox = Sandbox::kAuto;
     options.continue_on_error = true;
     const auto backend = backends::make_single_backend({});
     const RankRun run =

@@ -63,6 +63,8 @@ struct Step {
   IndexRange dropped;  ///< slots that die with this step
   /// The instruction that it replays; null for a join.
   const et_schema::Instruction* source = nullptr;
+  /// Its tensors are checked at every call (replayer/dispatch/extent.h). The trial finds that out.
+  bool is_watched = false;
 };
 
 /// A communication under way; its tensors stay alive until it is joined. One that is never joined,

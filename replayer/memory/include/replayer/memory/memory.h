@@ -23,6 +23,8 @@ struct AllocatorCounts {
 /// 64 MiB and more for which the machine has no memory throws c10::OutOfMemoryError; otherwise the
 /// kernel would kill the process.
 void count_cpu_allocations();
+/// From here on an allocation that would make more than so many bytes live throws that, too.
+void limit_cpu_allocations(std::uint64_t bytes);
 [[nodiscard]] AllocatorCounts cpu_allocations();
 /// Sets the peak to what is live now.
 void reset_cpu_peak();

@@ -69,15 +69,6 @@ enum class Streams : std::uint8_t {
 /// "one", "recorded".
 [[nodiscard]] std::string_view to_string(Streams streams);
 
-/// Whether the process gives up what operators that only compute do not need.
-enum class Sandbox : std::uint8_t {
-  kAuto,  ///< as far as the kernel can
-  kOn,    ///< a kernel that cannot is a failure
-  kOff
-};
-
-/// "auto", "on", "off".
-[[nodiscard]] std::string_view to_string(Sandbox sandbox);
 
 /// A slowdown of known size: operators of one class take so much longer.
 struct PlantedSlowdown {
@@ -125,10 +116,8 @@ struct ReplayOptions {
   bool operator_times = false;  ///< keep the times of single instructions
   et_schema::AllowedOperators allowed_operators;  ///< though they do more than compute
   et_schema::AllowedOperators library_operators;  ///< of libraries that the user had loaded
-  Sandbox sandbox = Sandbox::kOff;                ///< for good: the program's default is kAuto
-  std::vector<std::string> outputs;               ///< files that are written once it is closed
-  /// A step under LibTorch's profiler, after all that is measured: a file, among the outputs, that
-  /// its profile goes through; empty: none.
+  /// A step under LibTorch's profiler, after all that is measured: a file that its profile goes
+  /// through; empty: none.
   std::string trace;
   bool checksums = false;  ///< of what operators give in a first iteration
   Monitor monitor;

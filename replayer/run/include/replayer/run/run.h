@@ -69,6 +69,8 @@ class Machine {
   void drop(const BoundProgram& program, const Step& step);
   void drop_kept(const BoundProgram& program, const Step& step);
   [[nodiscard]] torch::jit::Stack& stack() { return stack_; }
+  /// Throws Error (bad input) if a tensor on the stack shows what is not its own.
+  void refuse_outside(const Step& step) const;
   /// Empties the stack and its lists, after the results were stored or after a call that threw.
   void clear(BoundProgram& program, const Step& step);
   /// Performs a step that is no operator.
@@ -92,6 +94,11 @@ class Machine {
   void prime(BoundProgram& program) const;
 
  private:
+  void check_extents(const Step& step) const {
+    if (step.is_watched) [[unlikely]] {
+      refuse_outside(step);
+    }
+  }
   void make_alias(const BoundProgram& program, const Step& step);
   void prepare(BoundComm& comm);
   void start(BoundProgram& program, BoundComm& comm);
@@ -196,9 +203,11 @@ inline void Machine::run_step(BoundProgram& program, const Step& step, Hook& hoo
   }
   if (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute) {
     build<false>(program, step);
+    check_extents(step);
     hook.built(step);
     call(program, step);
     hook.called(step, stack_);
+    check_extents(step);
     store(program, step);
     hook.stored(step);
     clear(program, step);

@@ -48,12 +48,12 @@ class Trial {
 
  private:
   void run_steps(BoundProgram& bound);
-  void attempt(BoundProgram& bound, const Step& step);
-  void call(BoundProgram& bound, const Step& step);
+  void attempt(BoundProgram& bound, Step& step);
+  void call(BoundProgram& bound, Step& step);
   /// Calls an operator that threw with zeros for the indices that others made. If it runs then,
   /// what made them is pinned: nothing recorded tells numbers that fit. False: it cannot be, or it
   /// throws all the same.
-  [[nodiscard]] bool call_with_zeros(BoundProgram& bound, const Step& step);
+  [[nodiscard]] bool call_with_zeros(BoundProgram& bound, Step& step);
   void note_makers(const et_schema::Instruction& instruction);
   /// How an operator's outputs differ from the recorded ones.
   struct Difference {
@@ -70,8 +70,6 @@ class Trial {
   void replace(const BoundProgram& bound, const Step& step);
   void step_down(const Step& step, const std::exception& failure);
   void guard_arguments(const Step& step);
-  /// Throws if a result reaches beyond its storage, before another operator reads it.
-  void refuse_outside(const Step& step) const;
   /// Counts and notes what differs in an operator's outputs.
   [[nodiscard]] Difference check_outputs(const Step& step);
   [[nodiscard]] Difference check(const Step& step, const et_schema::Argument& recorded,

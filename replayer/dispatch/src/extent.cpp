@@ -1,0 +1,217 @@
+#include "replayer/dispatch/extent.h"
+
+#include <ATen/NestedTensorImpl.h>
+#include <ATen/SparseCsrTensorImpl.h>
+#include <ATen/SparseCsrTensorUtils.h>
+#include <ATen/SparseTensorImpl.h>
+#include <ATen/ops/_validate_sparse_compressed_tensor_args.h>
+#include <ATen/ops/q_per_channel_axis.h>
+#include <ATen/ops/q_per_channel_scales.h>
+#include <ATen/ops/q_per_channel_zero_points.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "et_schema/support/error.h"
+#include "replayer/dispatch/layout.h"
+
+namespace understudy::replayer {
+namespace {
+
+/// Whether a layout reaches beyond `elements`.
+bool reaches_beyond(at::IntArrayRef sizes, at::IntArrayRef strides, std::int64_t offset,
+                    std::uint64_t elements) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) {
+    return false;
+  }
+  std::int64_t last = offset;
+  bool is_beyond = last < 0;
+  for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
+    std::int64_t step = 0;
+    is_beyond = is_beyond || sizes[dim] < 0 || strides[dim] < 0 ||
+                __builtin_mul_overflow(sizes[dim] - 1, strides[dim], &step) ||
+                __builtin_add_overflow(last, step, &last);
+  }
+  return is_beyond || static_cast<std::uint64_t>(last) >= elements;
+}
+
+std::uint64_t elements_of(const at::Tensor& tensor) {
+  const std::uint64_t packed = tensor.scalar_type() == at::kQUInt4x2   ? 2
+                               : tensor.scalar_type() == at::kQUInt2x4 ? 4
+                                                                       : 1;
+  return tensor.storage().nbytes() / tensor.itemsize() * packed;
+}
+
+bool lies_outside(const at::Tensor& tensor);
+
+bool is_table_of_numbers(const at::Tensor& tensor, std::int64_t dims) {
+  return tensor.defined() && tensor.device().is_cpu() && tensor.scalar_type() == at::kLong &&
+         tensor.dim() == dims && tensor.is_contiguous() && !lies_outside(tensor);
+}
+
+bool nested_lies_outside(const at::native::NestedTensorImpl& nested) {
+  const at::Tensor& sizes = nested.get_nested_sizes();
+  const at::Tensor& strides = nested.get_nested_strides();
+  const at::Tensor& offsets = nested.get_storage_offsets();
+  if (sizes.dim() != 2) {
+    return sizes.numel() != 0;  // of scalars, or of no tensor
+  }
+  const std::int64_t parts = sizes.size(0);
+  if (!is_table_of_numbers(sizes, 2) || !is_table_of_numbers(strides, 2) ||
+      !is_table_of_numbers(offsets, 1) || strides.sizes() != sizes.sizes() ||
+      offsets.size(0) != parts) {
+    return true;
+  }
+  const auto dims = static_cast<std::size_t>(sizes.size(1));
+  const std::uint64_t elements = nested.storage().nbytes() / nested.itemsize();
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto row = [&](const at::Tensor& table) {
+      return at::IntArrayRef(
+          table.const_data_ptr<std::int64_t>() + part * static_cast<std::int64_t>(dims), dims);
+    };
+    if (reaches_beyond(row(sizes), row(strides), offsets.const_data_ptr<std::int64_t>()[part],
+                       elements)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Indices on a device are its own to look at: reading them here would wait for it.
+bool sparse_lies_outside(const at::SparseTensorImpl& sparse) {
+  const at::Tensor indices = sparse.indices();
+  const at::Tensor values = sparse.values();
+  if (lies_outside(indices) || lies_outside(values) || indices.dim() != 2 || values.dim() < 1 ||
+      indices.size(0) != sparse.sparse_dim() || indices.size(1) != values.size(0)) {
+    return true;
+  }
+  if (!indices.device().is_cpu() || indices.scalar_type() != at::kLong) {
+    return indices.device().is_cpu();
+  }
+  const auto numbers = indices.accessor<std::int64_t, 2>();
+  for (std::int64_t dim = 0; dim < indices.size(0); ++dim) {
+    for (std::int64_t i = 0; i < indices.size(1); ++i) {
+      if (numbers[dim][i] < 0 || numbers[dim][i] >= sparse.size(dim)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool compressed_lies_outside(const at::Tensor& tensor) {
+  const auto& sparse = static_cast<const at::SparseCsrTensorImpl&>(*tensor.unsafeGetTensorImpl());
+  if (lies_outside(sparse.compressed_indices()) || lies_outside(sparse.plain_indices()) ||
+      lies_outside(sparse.values())) {
+    return true;
+  }
+  if (!tensor.device().is_cpu()) {
+    return false;
+  }
+  try {
+    at::_validate_sparse_compressed_tensor_args(sparse.compressed_indices(), sparse.plain_indices(),
+                                                sparse.values(), tensor.sizes(), tensor.layout());
+  } catch (const c10::Error&) {
+    return true;
+  }
+  return false;
+}
+
+bool is_by_channel(const at::Tensor& tensor) {
+  return tensor.is_quantized() && tensor.qscheme() != at::kPerTensorAffine &&
+         tensor.qscheme() != at::kPerTensorSymmetric;
+}
+
+bool scales_lie_outside(const at::Tensor& tensor) {
+  const std::int64_t axis = at::q_per_channel_axis(tensor);
+  const std::int64_t channels = axis < 0 || axis >= tensor.dim() ? -1 : tensor.size(axis);
+  const auto fits = [&](const at::Tensor& numbers) {
+    return numbers.numel() == channels && !lies_outside(numbers);
+  };
+  return !fits(at::q_per_channel_scales(tensor)) || !fits(at::q_per_channel_zero_points(tensor));
+}
+
+bool lies_outside(const at::Tensor& tensor) {
+  if (!tensor.defined() || tensor.is_meta() || tensor._is_zerotensor() ||
+      tensor.unsafeGetTensorImpl()->is_python_dispatch()) {
+    return false;
+  }
+  if (const auto* nested = at::native::get_nested_tensor_impl_or_null(tensor)) {
+    return nested_lies_outside(*nested);
+  }
+  if (tensor.layout() == at::kSparse) {
+    return sparse_lies_outside(
+        static_cast<const at::SparseTensorImpl&>(*tensor.unsafeGetTensorImpl()));
+  }
+  if (at::sparse_csr::is_sparse_compressed(tensor)) {
+    return compressed_lies_outside(tensor);
+  }
+  return tensor.layout() == at::kStrided && tensor.has_storage() &&
+         (reaches_beyond(tensor.sizes(), tensor.strides(), tensor.storage_offset(),
+                         elements_of(tensor)) ||
+          (is_by_channel(tensor) && scales_lie_outside(tensor)));
+}
+
+bool is_described(const at::Tensor& tensor) {
+  return tensor.defined() && (tensor.is_nested() || tensor.is_sparse() || tensor.is_sparse_csr() ||
+                              tensor.layout() != at::kStrided || is_by_channel(tensor));
+}
+
+/// Whether a tensor on the stack is as `is_so` asks.
+template <typename Test>
+std::optional<at::Tensor> find_tensor(const torch::jit::Stack& stack, const Test& is_so) {
+  for (const c10::IValue& value : stack) {
+    if (value.isTensor() && is_so(value.toTensor())) {
+      return value.toTensor();
+    }
+    if (!value.isList()) {
+      continue;
+    }
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor() && is_so(item.toTensor())) {
+        return item.toTensor();
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool takes_layout(const c10::FunctionSchema& schema) {
+  const auto says_layout = [](const c10::Argument& argument) {
+    return argument.name().find("stride") != std::string::npos ||
+           argument.type()->kind() == c10::TypeKind::StorageType;
+  };
+  const auto shows_argument = [](const c10::Argument& result) {
+    return result.alias_info() != nullptr;
+  };
+  return std::ranges::any_of(schema.arguments(), says_layout) &&
+         std::ranges::any_of(schema.returns(), shows_argument);
+}
+
+bool has_described(const torch::jit::Stack& stack) {
+  return find_tensor(stack, is_described).has_value();
+}
+
+void refuse_outside(const torch::jit::Stack& stack, std::string_view op,
+                    std::optional<std::uint64_t> node) {
+  const std::optional<at::Tensor> found = find_tensor(stack, lies_outside);
+  if (!found) {
+    return;
+  }
+  const bool is_plain = !is_described(*found);
+  throw et_schema::bad_input(
+      "an operator shows memory that is not its tensor's",
+      {.node = node,
+       .field = std::string(op),
+       .expected = is_plain ? fmt::format("an extent within the {} bytes of its storage",
+                                          found->storage().nbytes())
+                            : "parts within their storages, and indices within its sizes",
+       .got = is_plain ? fmt::format("{}, offset {}", describe(*found), found->storage_offset())
+                       : describe(*found),
+       .hint = "The benchmark is damaged, or made to read what is not its own."});
+}
+
+}  // namespace understudy::replayer
