@@ -25,9 +25,9 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kPrefixes = {
     "CUBLAS", "CUDNN_", "PYTORCH_CUDA_ALLOC", "PYTORCH_ALLOC", "TORCH_BLAS_", "TORCH_NCCL_"};
-constexpr std::array<std::string_view, 4> kNames = {"CUDA_DEVICE_MAX_CONNECTIONS",
-                                                    "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
-                                                    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"};
+constexpr std::string_view kTf32Variable = "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE";
+constexpr std::array<std::string_view, 4> kNames = {
+    "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE", kTf32Variable};
 
 /// Variables with one of these words in their names have libraries write files.
 constexpr std::array<std::string_view, 5> kWrites = {"LOG", "DEBUG", "DUMP", "FILE", "PIPE"};
@@ -55,6 +55,7 @@ struct Setting {
   std::string_view name;
   std::function<std::string()> get;
   std::function<bool(const std::string&)> set;
+  std::string_view variable = {};  ///< that LibTorch takes it from, when it is loaded
 };
 
 using Getter = bool (at::Context::*)() const;
@@ -96,7 +97,8 @@ Setting reduction(std::string_view name, at::CuBLASReductionOption (at::Context:
 }
 
 /// The precision of float32 by library and operator; newer versions of LibTorch have it.
-Setting precision(std::string_view name, at::Float32Backend backend, at::Float32Op op) {
+Setting precision(std::string_view name, at::Float32Backend backend, at::Float32Op op,
+                  std::string_view variable = {}) {
   return {name,
           [backend, op] {
             return at::precision2str(at::globalContext().float32Precision(backend, op));
@@ -104,7 +106,8 @@ Setting precision(std::string_view name, at::Float32Backend backend, at::Float32
           [backend, op](const std::string& text) {
             at::globalContext().setFloat32Precision(backend, op, at::str2precision(text));
             return true;
-          }};
+          },
+          variable};
 }
 
 std::string deterministic_algorithms() {
@@ -198,8 +201,10 @@ const std::vector<Setting>& all_settings() {
            at::globalContext().setFloat32MatmulPrecision(text);
          }
          return known;
-       }},
-      precision("fp32_precision.cuda.matmul", Float32Backend::CUDA, Float32Op::MATMUL),
+       },
+       kTf32Variable},
+      precision("fp32_precision.cuda.matmul", Float32Backend::CUDA, Float32Op::MATMUL,
+                kTf32Variable),
       precision("fp32_precision.cuda.conv", Float32Backend::CUDA, Float32Op::CONV),
       precision("fp32_precision.cuda.rnn", Float32Backend::CUDA, Float32Op::RNN),
       precision("fp32_precision.mkldnn.matmul", Float32Backend::MKLDNN, Float32Op::MATMUL),
@@ -241,9 +246,9 @@ std::string beside(const std::string& now, const std::string& recorded) {
 
 /// Sets or checks a setting. LibTorch refuses to read or set one of two names for the same thing if
 /// the other name was used.
-std::string apply(const Setting& setting, const std::string& recorded) {
+std::string apply(const Setting& setting, const std::string& recorded, const Settings& own) {
   try {
-    if (!setting.set(recorded)) {
+    if (!own.contains(std::string(setting.variable)) && !setting.set(recorded)) {
       return beside("unknown", recorded);
     }
     return beside(setting.get(), recorded);
@@ -295,11 +300,11 @@ Settings apply_variables(const Settings& recorded) {
   return in_force;
 }
 
-Settings apply_kernel_settings(const Settings& recorded) {
+Settings apply_kernel_settings(const Settings& recorded, const Settings& own) {
   Settings in_force;
   for (const Setting& setting : all_settings()) {
     if (const auto found = recorded.find(std::string(setting.name)); found != recorded.end()) {
-      in_force[found->first] = apply(setting, found->second);
+      in_force[found->first] = apply(setting, found->second, own);
     }
   }
   for (const auto& [name, value] : recorded) {

@@ -160,7 +160,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
                     const ReplayOptions& options) {
   const et_schema::Program& recorded = bench.programs[static_cast<std::size_t>(rank)];
   RankRun run;
-  add_settings(run, "variable.", own_variables());
+  const Settings own = own_variables();
+  add_settings(run, "variable.", own);
   if (recorded.profile) {
     add_settings(run, "variable.", apply_variables(recorded.profile->variables));
   }
@@ -172,7 +173,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   at::set_num_threads(run.threads);
   if (recorded.profile) {
-    add_settings(run, "kernel.", apply_kernel_settings(recorded.profile->kernel_settings));
+    add_settings(run, "kernel.", apply_kernel_settings(recorded.profile->kernel_settings, own));
   }
   const Place place = choose_place(recorded, device, options.place);
   run.settings["place"] = to_string(place);

@@ -42,6 +42,14 @@ TEST_F(KernelSettingsTest, AreSetAndReadBack) {
   EXPECT_TRUE(at::globalContext().deterministicAlgorithmsWarnOnly());
 }
 
+TEST_F(KernelSettingsTest, AVariableOfTheUserCountsMore) {
+  const Settings own = {{"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "1"}};
+  EXPECT_EQ(
+      apply_kernel_settings({{"float32_matmul_precision", "high"}, {"sdp.flash", "off"}}, own),
+      (Settings{{"float32_matmul_precision", "highest, recorded high"}, {"sdp.flash", "off"}}));
+  EXPECT_EQ(at::globalContext().float32MatmulPrecision(), at::Float32MatmulPrecision::HIGHEST);
+}
+
 /// Each by itself, for LibTorch refuses to read one of two names for the same where the other was
 /// set; LibTorch's default last, which then stays.
 TEST_F(KernelSettingsTest, EachIsSetAndReadBack) {

@@ -27,6 +27,8 @@ using Settings = std::map<std::string, std::string>;
 /// backends, …). Returns all settings that were recorded: "VALUE" if it is in force now, "VALUE,
 /// recorded OTHER" if this LibTorch has another value, "unknown, recorded OTHER" if it does not
 /// know the name or the value. The threads of an operator are only reported: set them before.
-[[nodiscard]] Settings apply_kernel_settings(const Settings& recorded);
+/// `own`: the user's variables (own_variables() before apply_variables()), which count more than
+/// what was recorded of the settings that they decide.
+[[nodiscard]] Settings apply_kernel_settings(const Settings& recorded, const Settings& own = {});
 
 }  // namespace understudy::replayer
