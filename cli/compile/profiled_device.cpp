@@ -254,7 +254,7 @@ DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
   use.is_incomplete =
       timeline.is_incomplete() || profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0;
   use.lost = timeline.lost_work();
-  const et_schema::Stretches busy = timeline.busy();
+  const et_schema::Stretches busy = DeviceTimeline::busy(timeline.events);
   std::int64_t beyond_ns = total_ns(busy);
   for (const et_schema::DeviceStep& step : timeline.steps) {
     beyond_ns -= covered_ns(busy, step.mark);
@@ -272,7 +272,11 @@ DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
     use.window_ns += static_cast<double>(timeline.steps[step].mark.ns());
     in_window_ns += static_cast<double>(covered_ns(busy, timeline.steps[step].mark));
   }
-  use.busy_ns = per_step(total_ns(timeline.busy(steps)));
+  std::vector<et_schema::DeviceEvent> used = timeline.events;
+  std::erase_if(used, [&steps](const et_schema::DeviceEvent& event) {
+    return !std::ranges::binary_search(steps, event.step);
+  });
+  use.busy_ns = per_step(total_ns(DeviceTimeline::busy(used)));
   if (!use.is_incomplete && !timeline.events.empty()) {
     use.idle = std::max(1 - in_window_ns / std::max(use.window_ns, 1.0), 0.0);
   }

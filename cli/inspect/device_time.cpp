@@ -102,7 +102,7 @@ Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& t
           {"span_ms", ms(use.window_ns)},
           {"idle", use.idle ? Json(*use.idle) : Json()},
           {"beyond_ms", ms(use.beyond_ns)},
-          {"busy_ms", ms(static_cast<double>(total_ns(timeline.busy())))},
+          {"busy_ms", ms(static_cast<double>(total_ns(DeviceTimeline::busy(timeline.events))))},
           {"device_ms", static_cast<double>(all_ns) / kDeviceNsPerMs},
           {"count", count},
           {"lost", lost_document(profile, timeline, use)},
@@ -167,32 +167,38 @@ Json benchmark_document(const std::string& path) {
       {"file", et_schema::file_name(path)}, {"device_ms", ms}, {"device_time", std::move(rows)}};
 }
 
-void add_findings(const et_schema::Profile& profile, const DeviceTimeline& timeline,
+void add_findings(const et_schema::Profile& profile, const Json& document,
                   std::vector<std::string>& findings) {
-  const DeviceUse use = device_use(profile, timeline);
-  const auto add = [&](std::uint64_t count, const std::string& text) {
-    if (count > 0) {
+  const auto count = [&document](const char* key) {
+    return document.at("lost").at(key).get<std::uint64_t>();
+  };
+  const auto add = [&](std::uint64_t events, const std::string& text) {
+    if (events > 0) {
       findings.push_back(fmt::format("{}: {}", profile.file, text));
     }
   };
-  add(use.lost,
-      fmt::format("{} of {} launches of kernels, copies and graphs have no device event, or one "
-                  "without a time. {}",
-                  use.lost, std::max(use.launches, use.lost),
-                  use.is_incomplete ? "Device time and idle share are not known."
-                                    : "Steps that lost some are not used for the idle share."));
-  const std::uint64_t unknown = profile.losses[et_schema::Loss::kUnknownDeviceEvents];
-  add(unknown, fmt::format("{} event{} of a device {} in no known category: their time counts "
-                           "nowhere, and the idle share is not known.",
-                           unknown, unknown == 1 ? "" : "s", unknown == 1 ? "is" : "are"));
-  add(timeline.clipped,
+  const std::uint64_t lost = count("without_event") + count("without_time");
+  const std::uint64_t unknown = count("unknown_category");
+  add(lost, fmt::format("{} of {} launches of kernels, copies and graphs have no device event, or "
+                        "one without a time. {}",
+                        lost, std::max(count("launches"), lost),
+                        document.at("idle").is_null()
+                            ? "Device time and idle share are not known."
+                            : "Steps that lost some are not used for the idle share."));
+  add(unknown, fmt::format("{} event{} of a device in no known category: such time counts nowhere, "
+                           "and the idle share is not known.",
+                           unknown, unknown == 1 ? "" : "s"));
+  add(count("ranged"), fmt::format("{} launches were measured by the range profiler, which tells "
+                                   "counters and no times.",
+                                   count("ranged")));
+  add(count("clipped"),
       fmt::format("{} duration{} into the next event of the stream: clipped there.",
-                  timeline.clipped, timeline.clipped == 1 ? " runs" : "s run"));
+                  count("clipped"), count("clipped") == 1 ? " runs" : "s run"));
   if (profile.losses[et_schema::Loss::kTruncatedFiles] > 0) {
     findings.push_back(
         fmt::format("{} is cut off: what came after its end counts nowhere.", profile.file));
   }
-  if (timeline.total() + use.lost + unknown == 0) {
+  if (document.at("count") == 0 && lost + unknown + count("ranged") == 0) {
     findings.push_back(
         fmt::format("{} shows no device: record with ProfilerActivity.CUDA, which ROCm has, too.",
                     profile.file));
@@ -215,9 +221,8 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
             const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
-            const DeviceTimeline timeline = et_schema::device_timeline(profile);
-            add_findings(profile, timeline, page.findings);
-            profiles.push_back(profile_document(profile, timeline));
+            profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));
+            add_findings(profile, profiles.back(), page.findings);
           }
         });
   }

@@ -272,11 +272,10 @@ class Comparer {
   double step_b_ms_ = 0;
 };
 
-/// Withdraws changes; with `all` other verdicts, too.
+/// Withdraws changes; with `all` every verdict.
 void veto_changes(std::vector<Row>& rows, const char* why, bool all = false) {
   for (Row& row : rows) {
-    if (row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster ||
-        (all && row.verdict == Verdict::kSame)) {
+    if (all || row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster) {
       row.verdict = Verdict::kUnsure;
       row.why = why;
     }
@@ -313,7 +312,8 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   const auto is_incomplete = [](const std::vector<Run>& runs) {
     return std::ranges::any_of(runs, &Run::is_incomplete);
   };
-  if (is_incomplete(a) || is_incomplete(b)) {
+  comparison.lost_events = is_incomplete(a) || is_incomplete(b);
+  if (comparison.lost_events) {
     veto_changes(comparison.rows, "lost events", true);
   }
   return comparison;

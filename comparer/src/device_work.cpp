@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "et_schema/support/error.h"
@@ -110,36 +110,28 @@ void refuse_different_operators(const Run& a, const Run& b) {
   if (!a.is_profile || !b.is_profile || (a.has_sizes && b.has_sizes)) {
     return;
   }
-  const auto calls_of = [](const Run& run) {
-    std::map<std::string, std::uint64_t> calls;
-    for (const Series& row : run.rows) {
-      if (row.kind == RowKind::kOperator) {
-        calls[row.name] = row.count;
-      }
+  std::map<std::string, std::array<std::uint64_t, 2>> calls;
+  std::array<std::uint64_t, 2> all = {};
+  for (const std::size_t side : {0, 1}) {
+    for (const Series& row : (side == 0 ? a : b).rows) {
+      const std::uint64_t count = row.kind == RowKind::kOperator ? row.count : 0;
+      calls[row.name][side] += count;
+      all[side] += count;
     }
-    return calls;
-  };
-  const auto sum = [](const std::map<std::string, std::uint64_t>& calls) {
-    return std::accumulate(calls.begin(), calls.end(), std::uint64_t{0},
-                           [](std::uint64_t all, const auto& row) { return all + row.second; });
-  };
-  const std::map<std::string, std::uint64_t> of_a = calls_of(a);
-  std::map<std::string, std::uint64_t> of_b = calls_of(b);
-  std::uint64_t same = 0;
-  for (const auto& [name, count] : of_a) {
-    same += std::min(count, of_b[name]);
   }
-  const double share =
-      2 * static_cast<double>(same) / static_cast<double>(std::max(sum(of_a) + sum(of_b), 1UL));
-  if (sum(of_a) > 0 && sum(of_b) > 0 && share < kLeastShare) {
+  std::uint64_t same = 0;
+  for (const auto& [name, counts] : calls) {
+    same += std::min(counts[0], counts[1]);
+  }
+  const double share = 2 * static_cast<double>(same) / static_cast<double>(all[0] + all[1]);
+  if (all[0] > 0 && all[1] > 0 && share < kLeastShare) {
     throw et_schema::usage_error(
         "the profiles are of different work",
         {.file = b.file,
          .field = "operators, which tell no sizes",
          .expected = fmt::format("those of {}: {} in a step, {:.0f} % the same at least", a.file,
-                                 sum(of_a), 100 * kLeastShare),
-         .got =
-             fmt::format("{} operators, other counts: {:.0f} % the same", sum(of_b), 100 * share),
+                                 all[0], 100 * kLeastShare),
+         .got = fmt::format("{} operators, other counts: {:.0f} % the same", all[1], 100 * share),
          .hint = "--different-benchmarks compares them all the same; record_shapes=True tells "
                  "programs apart by their sizes"});
   }

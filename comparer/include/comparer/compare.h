@@ -58,6 +58,8 @@ struct Comparison {
   std::optional<double> switches_per_s;
   /// So many interruptions that no row is SLOWER or FASTER: its change may be the work of others.
   bool was_busy = false;
+  /// All verdicts are UNSURE: a profile's device events are lost or unknown.
+  bool lost_events = false;
   /// Time of a fixed piece of work: the cores' clock. Absent where a run has not measured it.
   std::optional<Ratio> speed_probe;
   std::uint64_t samples_left_out = 0;  ///< figures in the inputs that were not finite

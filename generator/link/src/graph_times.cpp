@@ -86,11 +86,11 @@ std::vector<std::int64_t> graph_begins(std::span<const DeviceEvent> events) {
 }
 
 std::vector<DeviceStep> graphed_steps(const Profile& profile, NameTable& names) {
-  const HostEvents host = host_events(profile, names);
-  const std::vector<DeviceEvent> events = in_order(et_schema::device_timeline(profile));
+  const DeviceTimeline device = et_schema::device_timeline(profile);
+  const std::vector<DeviceEvent> events = in_order(device);
   std::vector<std::int64_t> begins;
-  for (const StepSpan& span : marked_steps(host)) {
-    begins.push_back(add_times(span.begin_ns, host.first_ns));
+  for (const et_schema::DeviceStep& step : device.steps) {
+    begins.push_back(step.mark.start_ns);
   }
   if (begins.size() == 1) {
     begins = graph_begins(events);

@@ -17,7 +17,6 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::KinetoComm;
-using et_schema::KinetoEvent;
 
 /// nccl-tests' size; of splits the larger side. Nothing where the profile does not tell.
 std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
@@ -37,12 +36,18 @@ std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
 }  // namespace
 
 void ProfiledCalls::add(const et_schema::Profile& profile) {
+  const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
   for (const KinetoComm& comm : profile.comms) {
-    add(profile, comm);
+    const auto event =
+        std::ranges::lower_bound(device.events, comm.event, {}, &et_schema::DeviceEvent::source);
+    if (event != device.events.end() && event->source == comm.event) {
+      add(profile, comm, *event);
+    }
   }
 }
 
-void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& comm) {
+void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& comm,
+                        const et_schema::DeviceEvent& event) {
   if (!profile.distributed) {
     ++left_out_["communication of a profile that does not name its rank"];
     return;
@@ -64,12 +69,11 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
     ++left_out_["communication of one rank or without data"];
     return;
   }
-  const KinetoEvent& event = profile.events[comm.event];
   Group& group = groups_[fmt::format("{} {} {}", comm.group, comm.ranks, comm.ranks_in_group)];
   group.ranks = static_cast<std::size_t>(comm.ranks_in_group);
   group.file = et_schema::file_name(profile.file);
   group.calls[profile.distributed->rank].push_back(
-      {*kind, *dtype, *bytes, event.ts_ns, static_cast<double>(event.dur_ns)});
+      {*kind, *dtype, *bytes, event.start_ns, static_cast<double>(event.ns())});
 }
 
 void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& times_ns,

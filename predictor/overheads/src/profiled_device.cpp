@@ -93,44 +93,24 @@ class CallNames {
   const DeviceTimeline& timeline_;
 };
 
-struct StreamStretch {
-  std::int64_t stream = 0;
-  Stretch stretch = {};
-};
-
-/// The time when two or more different streams work, as separate stretches in order.
-Stretches several_streams(const std::vector<StreamStretch>& work) {
-  struct Edge {
-    std::int64_t ns;
-    int change;  // a stretch ends before one that starts at the same moment
-    std::int64_t stream;
-  };
-  std::vector<Edge> edges;
-  for (const StreamStretch& one : work) {
-    if (one.stretch.ns() > 0) {
-      edges.push_back({one.stretch.start_ns, 1, one.stream});
-      edges.push_back({one.stretch.end_ns, -1, one.stream});
+/// The time when two or more streams work, as separate stretches in order.
+Stretches several_streams(const std::map<std::uint32_t, Stretches>& work) {
+  std::vector<std::pair<std::int64_t, int>> edges;  // a stretch ends before one that starts then
+  for (const auto& [stream, stretches] : work) {
+    for (const Stretch& one : merged_stretches(stretches)) {
+      edges.emplace_back(one.start_ns, 1);
+      edges.emplace_back(one.end_ns, -1);
     }
   }
-  std::ranges::sort(edges, [](const Edge& a, const Edge& b) {
-    return std::tie(a.ns, a.change) < std::tie(b.ns, b.change);
-  });
-  std::unordered_map<std::int64_t, int> open;
+  std::ranges::sort(edges);
   int streams = 0;
   Stretches several;
-  for (const Edge& edge : edges) {
-    int& own = open[edge.stream];
-    const int before = streams;
-    own += edge.change;
-    if (edge.change > 0 && own == 1) {
-      ++streams;
-    } else if (edge.change < 0 && own == 0) {
-      --streams;
-    }
-    if (before < 2 && streams >= 2) {
-      several.push_back({edge.ns, edge.ns});
-    } else if (before >= 2 && streams < 2) {
-      several.back().end_ns = edge.ns;
+  for (const auto& [ns, change] : edges) {
+    streams += change;
+    if (change > 0 && streams == 2) {
+      several.push_back({ns, ns});
+    } else if (change < 0 && streams == 1) {
+      several.back().end_ns = ns;
     }
   }
   return merged_stretches(std::move(several));
@@ -250,10 +230,10 @@ std::vector<ProfiledDevice> profiled_devices(const Profile& profile) {
     device.file = et_schema::file_name(profile.file);
     device.rank = profile.distributed ? profile.distributed->rank : -1;
     device.clock_ns = clock_of(events);
-    std::vector<StreamStretch> work;
+    std::map<std::uint32_t, Stretches> work;  // by stream
     Stretches kernels;
     for (const DeviceEvent* kernel : events.kernels) {
-      work.push_back({timeline.streams[kernel->stream].number, kernel->stretch()});
+      work[kernel->stream].push_back(kernel->stretch());
       kernels.push_back(kernel->stretch());
     }
     kernels = merged_stretches(std::move(kernels));

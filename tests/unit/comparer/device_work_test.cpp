@@ -6,7 +6,7 @@ namespace understudy::comparer {
 namespace {
 
 DeviceStep step(std::vector<DeviceWork> work) {
-  return {"p.json.gz", "a card", 10, 5, std::move(work)};
+  return {"p.json.gz", "a card", 10, 5, 0.5, std::move(work)};
 }
 
 TEST(DeviceWork, JoinsByCallAndKeepsWhatOneSideHas) {

@@ -3,94 +3,46 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
-#include <utility>
 
 #include "et_schema/kineto/nested_events.h"
 
 namespace understudy::et_schema {
 namespace {
 
-/// When the work of one name began on one stream.
-using Starts = std::map<std::pair<EventIndex, std::string_view>, std::vector<std::int64_t>>;
-
-constexpr std::int64_t kMostNs = std::numeric_limits<std::int64_t>::max();
-
 std::int64_t difference(std::int64_t a, std::int64_t b) {
   std::int64_t ns = 0;
-  return __builtin_sub_overflow(a, b, &ns) ? kMostNs : ns;
+  return __builtin_sub_overflow(a, b, &ns) ? std::numeric_limits<std::int64_t>::max() : ns;
 }
 
-std::vector<Starts> starts_by_step(const Profile& profile, const DeviceTimeline& timeline) {
-  std::vector<Starts> starts(timeline.steps.size());
+/// The median distance between the same work of each step and of the next one: the k-th on a stream
+/// that both launched equally much on. Without such work, the distance between their marks.
+std::vector<std::int64_t> distances_to_next(const DeviceTimeline& timeline) {
+  const std::vector<DeviceStep>& steps = timeline.steps;
+  std::vector<std::vector<std::int64_t>> distances(steps.size() - 1);
   for (const DeviceStream& stream : timeline.streams) {
+    std::vector<std::vector<std::int64_t>> starts(steps.size());
     for (const EventIndex i : stream.events) {
-      const DeviceEvent& event = timeline.events[i];
-      if (event.step != kUnknownEvent) {
-        starts[event.step][{event.stream, profile.events[event.source].name}].push_back(
-            event.start_ns);
+      if (const DeviceEvent& event = timeline.events[i]; event.step != kUnknownEvent) {
+        starts[event.step].push_back(event.start_ns);
+      }
+    }
+    for (std::size_t i = 0; i < distances.size(); ++i) {
+      for (std::size_t k = 0; k < starts[i].size() && starts[i].size() == starts[i + 1].size();
+           ++k) {
+        distances[i].push_back(difference(starts[i + 1][k], starts[i][k]));
       }
     }
   }
-  return starts;
-}
-
-/// The median distance between the same work of two steps; nothing if they share none.
-std::optional<std::int64_t> distance(const Starts& a, const Starts& b) {
-  std::vector<std::int64_t> distances;
-  for (const auto& [work, times] : a) {
-    const auto same = b.find(work);
-    for (std::size_t i = 0; same != b.end() && i < times.size(); ++i) {
-      if (same->second.size() == times.size()) {
-        distances.push_back(difference(same->second[i], times[i]));
-      }
+  std::vector<std::int64_t> medians;
+  for (std::size_t i = 0; i < distances.size(); ++i) {
+    if (distances[i].empty()) {
+      distances[i].push_back(difference(steps[i + 1].mark.start_ns, steps[i].mark.start_ns));
     }
+    const auto middle = distances[i].begin() + static_cast<std::ptrdiff_t>(distances[i].size() / 2);
+    std::ranges::nth_element(distances[i], middle);
+    medians.push_back(*middle);
   }
-  if (distances.empty()) {
-    return std::nullopt;
-  }
-  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
-  std::ranges::nth_element(distances, middle);
-  return *middle;
-}
-
-/// `work_end_ns`: by step, of its last work.
-void set_lengths(const Profile& profile, const std::vector<std::int64_t>& work_end_ns,
-                 DeviceTimeline& timeline) {
-  std::vector<DeviceStep>& steps = timeline.steps;
-  bool is_ahead = false;
-  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    is_ahead = is_ahead || steps[i].end_ns > steps[i + 1].mark.start_ns;
-  }
-  const std::vector<Starts> starts =
-      is_ahead ? starts_by_step(profile, timeline) : std::vector<Starts>();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (!is_ahead) {
-      steps[i].length_ns = difference(steps[i].end_ns, steps[i].mark.start_ns);
-    } else if (i + 1 == steps.size()) {
-      steps[i].length_ns = difference(work_end_ns[i], work_end_ns[i - 1]);
-    } else {
-      steps[i].length_ns =
-          distance(starts[i], starts[i + 1])
-              .value_or(difference(steps[i + 1].mark.start_ns, steps[i].mark.start_ns));
-    }
-  }
-}
-
-/// From the first operator or device event to the end of the last one.
-Stretch whole(const Profile& profile, const DeviceTimeline& timeline) {
-  Stretches all;
-  for (const DeviceEvent& event : timeline.events) {
-    all.push_back(event.stretch());
-  }
-  for (const KinetoEvent& event : profile.events) {
-    if (event.category == KinetoCategory::kCpuOp) {
-      all.push_back(stretch_of(event));
-    }
-  }
-  return all.empty() ? Stretch{}
-                     : Stretch{std::ranges::min(all, {}, &Stretch::start_ns).start_ns,
-                               std::ranges::max(all, {}, &Stretch::end_ns).end_ns};
+  return medians;
 }
 
 }  // namespace
@@ -115,26 +67,40 @@ std::vector<DeviceStep> marked_steps(const Profile& profile) {
 }
 
 void sum_steps(const Profile& profile, DeviceTimeline& timeline) {
-  if (timeline.steps.front().name.empty()) {
-    timeline.steps.front().mark = whole(profile, timeline);
+  std::vector<DeviceStep>& steps = timeline.steps;
+  if (steps.front().name.empty()) {
+    Stretches all = DeviceTimeline::busy(timeline.events);
+    for (const KinetoEvent& event : profile.events) {
+      if (event.category == KinetoCategory::kCpuOp) {
+        all.push_back(stretch_of(event));
+      }
+    }
+    if (!all.empty()) {
+      steps.front().mark = {std::ranges::min_element(all, {}, &Stretch::start_ns)->start_ns,
+                            std::ranges::max_element(all, {}, &Stretch::end_ns)->end_ns};
+    }
   }
   std::vector<std::int64_t> work_end_ns;
-  for (DeviceStep& step : timeline.steps) {
-    step.end_ns = step.mark.end_ns;
+  for (const DeviceStep& step : steps) {
     work_end_ns.push_back(step.mark.start_ns);
   }
   for (const DeviceEvent& event : timeline.events) {
     if (event.step != kUnknownEvent) {
-      DeviceStep& step = timeline.steps[event.step];
-      ++step.events;
-      step.end_ns = std::max(step.end_ns, event.end_ns);
       work_end_ns[event.step] = std::max(work_end_ns[event.step], event.end_ns);
-      if (__builtin_add_overflow(step.device_ns, event.ns(), &step.device_ns)) {
-        step.device_ns = kMostNs;
-      }
     }
   }
-  set_lengths(profile, work_end_ns, timeline);
+  bool is_ahead = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].end_ns = std::max(steps[i].mark.end_ns, work_end_ns[i]);
+    is_ahead |= i + 1 < steps.size() && work_end_ns[i] > steps[i + 1].mark.start_ns;
+  }
+  const std::vector<std::int64_t> distances_ns =
+      is_ahead ? distances_to_next(timeline) : std::vector<std::int64_t>();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].length_ns = !is_ahead ? difference(steps[i].end_ns, steps[i].mark.start_ns)
+                         : i < distances_ns.size() ? distances_ns[i]
+                                                   : difference(work_end_ns[i], work_end_ns[i - 1]);
+  }
 }
 
 EventIndex DeviceTimeline::step_at(std::int64_t time_ns) const {
@@ -144,9 +110,8 @@ EventIndex DeviceTimeline::step_at(std::int64_t time_ns) const {
   return steps.size() == 1 ? 0 : static_cast<EventIndex>(next - steps.begin()) - 1;
 }
 
-std::uint64_t DeviceTimeline::lost_work() const {
-  return static_cast<std::uint64_t>(std::ranges::count_if(
-      lost, [](const LostLaunch& launch) { return is_lost_work(launch.why); }));
+bool DeviceTimeline::is_incomplete() const {
+  return std::ranges::all_of(steps, [](const DeviceStep& step) { return step.lost > 0; });
 }
 
 std::vector<EventIndex> DeviceTimeline::usable_steps() const {
@@ -159,24 +124,10 @@ std::vector<EventIndex> DeviceTimeline::usable_steps() const {
   return usable;
 }
 
-bool DeviceTimeline::is_incomplete() const {
-  return std::ranges::all_of(steps, [](const DeviceStep& step) { return step.lost > 0; });
-}
-
-Stretches DeviceTimeline::busy() const {
+Stretches DeviceTimeline::busy(const std::vector<DeviceEvent>& events) {
   Stretches work;
   for (const DeviceEvent& event : events) {
     work.push_back(event.stretch());
-  }
-  return merged_stretches(std::move(work));
-}
-
-Stretches DeviceTimeline::busy(const std::vector<EventIndex>& of_steps) const {
-  Stretches work;
-  for (const DeviceEvent& event : events) {
-    if (std::ranges::binary_search(of_steps, event.step)) {
-      work.push_back(event.stretch());
-    }
   }
   return merged_stretches(std::move(work));
 }

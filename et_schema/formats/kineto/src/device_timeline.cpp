@@ -1,10 +1,10 @@
 #include "et_schema/kineto/device_timeline.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "device_steps.h"
@@ -27,56 +27,36 @@ bool contains(std::string_view text, std::string_view part) {
 enum class CallKind : std::uint8_t { kOther, kWork, kMemset, kBeginCapture, kEndCapture };
 
 CallKind kind_of(const KinetoEvent& call) {
-  if (call.category != KinetoCategory::kRuntime) {
-    return CallKind::kOther;
-  }
-  const std::string_view name = call.name;
-  const bool copies = contains(name, "Memcpy") || contains(name, "memcpy");
-  if ((copies && call.bytes != 0) || is_graph_launch(call) ||
-      (contains(name, "Launch") && contains(name, "Kernel"))) {
-    return CallKind::kWork;
-  }
-  return contains(name, "Memset") || contains(name, "memset") ? CallKind::kMemset
-         : contains(name, "BeginCapture")                     ? CallKind::kBeginCapture
-         : contains(name, "EndCapture")                       ? CallKind::kEndCapture
-                                                              : CallKind::kOther;
+  const auto is = [&call](std::string_view part) { return contains(call.name, part); };
+  return call.category != KinetoCategory::kRuntime                 ? CallKind::kOther
+         : is_graph_launch(call) || (is("Launch") && is("Kernel")) ? CallKind::kWork
+         : (is("Memcpy") || is("memcpy")) && call.bytes != 0       ? CallKind::kWork
+         : is("Memset") || is("memset")                            ? CallKind::kMemset
+         : is("BeginCapture")                                      ? CallKind::kBeginCapture
+         : is("EndCapture")                                        ? CallKind::kEndCapture
+                                                                   : CallKind::kOther;
 }
-
-/// CUPTI's records are gone then, and Kineto writes zeros.
-bool has_time(const KinetoEvent& work, const Profile& profile) {
-  return work.dur_ns >= 0 && (work.ts_ns != profile.base_time_ns || work.dur_ns != 0);
-}
-
-/// Events by an id of theirs; the first one in the file has it.
-class EventsById {
- public:
-  void add(std::int64_t id, EventIndex event) { events_.emplace_back(id, event); }
-  void sort() { std::ranges::sort(events_); }
-  [[nodiscard]] EventIndex find(std::int64_t id) const {
-    const auto found = std::ranges::lower_bound(events_, std::pair(id, EventIndex{0}));
-    return found == events_.end() || found->first != id ? kUnknownEvent : found->second;
-  }
-
- private:
-  std::vector<std::pair<std::int64_t, EventIndex>> events_;
-};
 
 class Builder {
  public:
   explicit Builder(const Profile& profile)
-      : profile_(profile), operators_(nested_events(profile, [](const KinetoEvent& event) {
-          return event.category == KinetoCategory::kCpuOp;
-        })) {}
+      : profile_(profile),
+        operators_(nested_events(
+            profile,
+            [](const KinetoEvent& event) { return event.category == KinetoCategory::kCpuOp; })),
+        is_answered_(profile.events.size()) {}
 
   DeviceTimeline build() {
     index_calls();
     line_.steps = marked_steps(profile_);
     for (EventIndex i = 0; i < profile_.events.size(); ++i) {
-      if (is_device_work(profile_.events[i])) {
+      if (is_device_work(at(i))) {
         add_work(i);
+      } else if (at(i).category == KinetoCategory::kOther && at(i).stream >= 0 &&
+                 !is_beside_work(at(i).category_text)) {
+        answer(find(calls_, at(i).correlation));  // its launch did not lose it
       }
     }
-    answer_by_unknown_work();
     for (DeviceStream& stream : line_.streams) {
       sort_and_clip(stream);
     }
@@ -86,35 +66,44 @@ class Builder {
   }
 
  private:
+  using ById = std::unordered_map<std::int64_t, EventIndex>;  // the first one in the file has an id
+
   [[nodiscard]] const KinetoEvent& at(EventIndex event) const { return profile_.events[event]; }
   [[nodiscard]] EventIndex place(const KinetoEvent& event) const {
     return static_cast<EventIndex>(&event - profile_.events.data());
+  }
+  static EventIndex find(const ById& events, std::int64_t id) {
+    const auto found = events.find(id);
+    return found == events.end() ? kUnknownEvent : found->second;
+  }
+  void answer(EventIndex call) {
+    if (call != kUnknownEvent) {
+      is_answered_[call] = true;
+    }
   }
 
   // ---- launches
 
   void index_calls() {
     for (EventIndex i = 0; i < profile_.events.size(); ++i) {
-      const KinetoEvent& event = at(i);
-      if (event.category == KinetoCategory::kRuntime && event.correlation > 0) {
-        calls_.add(event.correlation, i);
-      } else if (event.category == KinetoCategory::kCpuOp && event.external_id > 0) {
-        named_.add(event.external_id, i);
+      if (at(i).category == KinetoCategory::kRuntime && at(i).correlation > 0) {
+        calls_.try_emplace(at(i).correlation, i);
+      } else if (at(i).category == KinetoCategory::kCpuOp && at(i).external_id > 0) {
+        named_.try_emplace(at(i).external_id, i);
       }
     }
-    calls_.sort();
-    named_.sort();
+    constexpr std::uint64_t kTenths = 9;
     std::uint64_t ids = 0;
     std::uint64_t right = 0;
     for (const KinetoEvent& event : profile_.events) {
       if (is_device_work(event) && event.external_id > 0) {
         ++ids;
-        right += is_named_by(named_.find(event.external_id), event) ? 1U : 0U;
+        right += is_named_by(find(named_, event.external_id), event) ? 1U : 0U;
       }
     }
-    constexpr std::uint64_t kTenths = 9;
-    relies_on_external_ids_ = 10 * right >= kTenths * ids;
-    is_call_of_work_.resize(profile_.events.size());
+    if (10 * right < kTenths * ids) {
+      named_.clear();
+    }
   }
 
   [[nodiscard]] bool is_named_by(EventIndex found, const KinetoEvent& work) const {
@@ -122,22 +111,13 @@ class Builder {
       return false;
     }
     const KinetoEvent& op = at(found);
-    const EventIndex call = calls_.find(work.correlation);
-    if (call == kUnknownEvent) {
-      return op.ts_ns <= work.ts_ns;
-    }
-    return are_on_one_thread(op, at(call)) && op.ts_ns <= at(call).ts_ns &&
-           at(call).ts_ns <= stretch_of(op).end_ns;
+    const EventIndex call = find(calls_, work.correlation);
+    return call == kUnknownEvent ? op.ts_ns <= work.ts_ns
+                                 : are_on_one_thread(op, at(call)) && op.ts_ns <= at(call).ts_ns &&
+                                       at(call).ts_ns <= stretch_of(op).end_ns;
   }
 
-  [[nodiscard]] EventIndex call_of(const KinetoEvent& work) const {
-    const EventIndex call = calls_.find(work.correlation);
-    return call == kUnknownEvent && relies_on_external_ids_ && work.external_id > 0
-               ? named_.find(work.external_id)
-               : call;
-  }
-
-  /// `time_ns`: of the work, which tells the step of work whose call is unknown.
+  /// `time_ns`: of the work, which counts if its call is unknown.
   [[nodiscard]] DeviceLaunch launch_by(EventIndex call, std::int64_t time_ns) const {
     DeviceLaunch launch;
     launch.call = call;
@@ -150,9 +130,8 @@ class Builder {
         launch.launcher = place(*operators_[*around].event);
       }
     }
-    const bool is_known = launch.launcher != kUnknownEvent;
     launch.by = call != kUnknownEvent && is_graph_launch(at(call)) ? LaunchedBy::kGraph
-                : !is_known                                        ? LaunchedBy::kNothing
+                : launch.launcher == kUnknownEvent                 ? LaunchedBy::kNothing
                 : contains(at(launch.launcher).name, "::")         ? LaunchedBy::kOperator
                                                                    : LaunchedBy::kLabel;
     launch.step = line_.step_at(launch.launch_ns);
@@ -163,22 +142,22 @@ class Builder {
 
   void add_work(EventIndex source) {
     const KinetoEvent& work = at(source);
-    const EventIndex call = call_of(work);
-    const DeviceLaunch launch = launch_by(call, work.ts_ns);
-    if (call != kUnknownEvent) {
-      is_call_of_work_[call] = true;
+    EventIndex call = find(calls_, work.correlation);
+    if (call == kUnknownEvent) {
+      call = find(named_, work.external_id);
     }
-    if (!has_time(work, profile_)) {
-      add_lost({launch, LostBy::kNoTime, source});
-      if (call == kUnknownEvent && launch.step != kUnknownEvent) {
-        ++line_.steps[launch.step].launches;
-      }
+    answer(call);
+    const DeviceLaunch launch = launch_by(call, work.ts_ns);
+    // CUPTI's records are gone then, and Kineto writes zeros.
+    const bool has_zeros = work.ts_ns == profile_.base_time_ns && work.dur_ns == 0;
+    if (work.dur_ns < 0 || has_zeros) {
+      add_lost({launch, LostBy::kNoTime, source}, call == kUnknownEvent);
       return;
     }
     line_.by_external_id += launch.launcher == call && call != kUnknownEvent ? 1U : 0U;
-    const Stretch stretch = stretch_of(work);
-    line_.streams[stream_of(work)].events.push_back(static_cast<EventIndex>(line_.events.size()));
-    line_.events.push_back({launch, source, stream_of(work), stretch.start_ns, stretch.end_ns});
+    const EventIndex stream = stream_of(work);
+    line_.streams[stream].events.push_back(static_cast<EventIndex>(line_.events.size()));
+    line_.events.push_back({launch, source, stream, work.ts_ns, stretch_of(work).end_ns});
   }
 
   EventIndex stream_of(const KinetoEvent& work) {
@@ -186,11 +165,11 @@ class Builder {
     const auto [found, is_new] = streams_.try_emplace(
         std::tuple(work.pid, work.device, work.stream, thread), line_.streams.size());
     if (is_new) {
-      std::int64_t number = work.stream >= 0 ? work.stream : std::max<std::int64_t>(thread, 0);
+      std::int64_t number = std::max({work.stream, thread, std::int64_t{0}});
       while (!numbers_.insert(number).second) {
         number = *numbers_.rbegin() + 1;
       }
-      line_.streams.push_back({work.pid, work.device, work.stream, number, {}});
+      line_.streams.push_back({work.pid, number, {}});
     }
     return static_cast<EventIndex>(found->second);
   }
@@ -205,12 +184,9 @@ class Builder {
       const DeviceEvent& after = events[stream.events[i]];
       DeviceEvent& event = events[stream.events[i - 1]];
       next = event.call == kUnknownEvent || event.call != after.call ? &after : next;
-      if (next == nullptr || event.end_ns <= next->start_ns) {
-        continue;
-      }
-      const std::int64_t overlap_ns = event.end_ns - next->start_ns;
-      if (overlap_ns >= kNormalOverlapNs &&
-          overlap_ns >= std::min(event.ns(), next->ns()) / kNormalOverlapShare) {
+      if (next != nullptr && event.end_ns > next->start_ns &&
+          event.end_ns - next->start_ns >=
+              std::max(kNormalOverlapNs, std::min(event.ns(), next->ns()) / kNormalOverlapShare)) {
         event.end_ns = next->start_ns;
         ++line_.clipped;
       }
@@ -219,79 +195,50 @@ class Builder {
 
   // ---- launches without events
 
-  /// A launch whose event is of a category that nobody knows did not lose it.
-  void answer_by_unknown_work() {
-    for (const KinetoEvent& event : profile_.events) {
-      const EventIndex call = event.category == KinetoCategory::kOther && event.stream >= 0 &&
-                                      !is_beside_work(event.category_text)
-                                  ? calls_.find(event.correlation)
-                                  : kUnknownEvent;
-      if (call != kUnknownEvent) {
-        is_call_of_work_[call] = true;
-      }
-    }
-  }
-
-  void add_lost(const LostLaunch& lost) {
+  void add_lost(const LostLaunch& lost, bool is_launch) {
     ++line_.lost_by[static_cast<std::size_t>(lost.why)];
+    line_.lost.push_back(lost);
     if (is_lost_work(lost.why) && lost.step != kUnknownEvent) {
       ++line_.steps[lost.step].lost;
+      line_.steps[lost.step].launches += is_launch ? 1U : 0U;
     }
-    line_.lost.push_back(lost);
-  }
-
-  /// Whether the correlations of device events tell at all which launch has none.
-  [[nodiscard]] bool has_correlations() const {
-    return line_.events.empty() ||
-           std::ranges::any_of(line_.events, [this](const DeviceEvent& event) {
-             return event.call != kUnknownEvent &&
-                    at(event.call).category == KinetoCategory::kRuntime;
-           });
   }
 
   void find_lost() {
-    const bool has_ranges = std::ranges::any_of(profile_.events, [](const KinetoEvent& event) {
-      return event.category_text == "cuda_profiler_range";
-    });
-    // A call in another one is the driver's part of the runtime's.
     const std::vector<NestedEvent> calls = nested_events(
         profile_, [](const KinetoEvent& event) { return kind_of(event) != CallKind::kOther; });
     find_captures(calls);
-    std::vector<std::size_t> outermost(calls.size());
-    std::vector<bool> is_answered(calls.size());
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      outermost[i] = calls[i].parent ? outermost[*calls[i].parent] : i;
-      is_answered[outermost[i]] =
-          is_answered[outermost[i]] || is_call_of_work_[place(*calls[i].event)];
-    }
-    std::vector<EventIndex> launches;
-    std::set<EventIndex> unanswered;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const bool is_launch = kind_of(*calls[i].event) == CallKind::kWork ||
-                             kind_of(*calls[i].event) == CallKind::kMemset;
-      if (outermost[i] == i && is_launch) {
-        launches.push_back(place(*calls[i].event));
-        if (!is_answered[i]) {
-          unanswered.insert(launches.back());
-        }
+    // A call in another one is the driver's part of the runtime's.
+    for (std::size_t i = calls.size(); i-- > 0;) {
+      if (calls[i].parent && is_answered_[place(*calls[i].event)]) {
+        is_answered_[place(*calls[*calls[i].parent].event)] = true;
       }
     }
-    std::ranges::sort(launches);
-    const bool tells = has_correlations();
-    for (const EventIndex call : launches) {
-      const DeviceLaunch launch = launch_by(call, 0);
-      const bool is_memset = kind_of(at(call)) == CallKind::kMemset;
+    const bool has_ranges = std::ranges::any_of(profile_.events, [](const KinetoEvent& event) {
+      return event.category_text == "cuda_profiler_range";
+    });
+    // Otherwise correlations do not tell which launch has no event.
+    const bool have_calls =
+        line_.events.empty() || std::ranges::any_of(calls, [&](const auto& call) {
+          return is_answered_[place(*call.event)];
+        });
+    for (const NestedEvent& nested : calls) {
+      const KinetoEvent& call = *nested.event;
+      const CallKind kind = kind_of(call);
+      if (nested.parent || kind > CallKind::kMemset) {
+        continue;
+      }
+      const DeviceLaunch launch = launch_by(place(call), 0);
       // An operator that "External id" names stands for its calls.
-      const bool is_lost = tells && unanswered.contains(call) && at(call).correlation > 0 &&
-                           (launch.launcher == kUnknownEvent || !is_call_of_work_[launch.launcher]);
-      const LostBy why = is_memset               ? LostBy::kMemset
-                         : is_captured(at(call)) ? LostBy::kCaptured
-                         : has_ranges            ? LostBy::kRanged
-                                                 : LostBy::kNoEvent;
+      const bool is_lost = have_calls && call.correlation > 0 && !is_answered_[launch.call] &&
+                           (launch.launcher == kUnknownEvent || !is_answered_[launch.launcher]);
       if (is_lost) {
-        add_lost({launch, why});
-      }
-      if (!is_memset && launch.step != kUnknownEvent && (!is_lost || is_lost_work(why))) {
+        add_lost({launch, kind == CallKind::kMemset ? LostBy::kMemset
+                          : is_captured(call)       ? LostBy::kCaptured
+                          : has_ranges              ? LostBy::kRanged
+                                                    : LostBy::kNoEvent},
+                 true);
+      } else if (kind == CallKind::kWork && launch.step != kUnknownEvent) {
         ++line_.steps[launch.step].launches;
       }
     }
@@ -299,41 +246,37 @@ class Builder {
 
   /// Notes when streams of each process were being captured into a graph.
   void find_captures(const std::vector<NestedEvent>& calls) {
-    std::vector<const KinetoEvent*> marks;
+    std::map<std::int64_t, const KinetoEvent*> marks;  // by time
     for (const NestedEvent& call : calls) {
-      if (kind_of(*call.event) >= CallKind::kBeginCapture) {
-        marks.push_back(call.event);
+      if (kind_of(*call.event) > CallKind::kMemset) {
+        marks.emplace(call.event->ts_ns, call.event);
       }
     }
-    std::ranges::stable_sort(marks, {}, &KinetoEvent::ts_ns);
-    for (const KinetoEvent* mark : marks) {
-      Stretches& captures = captures_[mark->pid];
+    for (const auto& [ts_ns, mark] : marks) {
       if (kind_of(*mark) == CallKind::kBeginCapture) {
-        captures.push_back({mark->ts_ns, std::numeric_limits<std::int64_t>::max()});
-      } else if (!captures.empty()) {
-        captures.back().end_ns = std::min(captures.back().end_ns, mark->ts_ns);
+        captures_.push_back({mark->pid, {ts_ns, std::numeric_limits<std::int64_t>::max()}});
+      } else if (!captures_.empty()) {
+        captures_.back().second.end_ns = std::min(captures_.back().second.end_ns, ts_ns);
       }
     }
   }
 
   [[nodiscard]] bool is_captured(const KinetoEvent& call) const {
-    const auto captures = captures_.find(call.pid);
-    return captures != captures_.end() &&
-           std::ranges::any_of(captures->second, [&call](const Stretch& capture) {
-             return capture.start_ns <= call.ts_ns && call.ts_ns < capture.end_ns;
-           });
+    return std::ranges::any_of(captures_, [&call](const auto& capture) {
+      const auto& [pid, time] = capture;
+      return pid == call.pid && time.start_ns <= call.ts_ns && call.ts_ns < time.end_ns;
+    });
   }
 
   const Profile& profile_;
   std::vector<NestedEvent> operators_;
-  EventsById calls_;  ///< of the runtime, by correlation
-  EventsById named_;  ///< operators, by "External id"
-  bool relies_on_external_ids_ = false;
-  std::vector<bool> is_call_of_work_;  ///< by event of the profile
+  std::vector<bool> is_answered_;  ///< by event of the profile: it launched work that is there
+  ById calls_;                     ///< of the runtime, by correlation
+  ById named_;                     ///< operators, by "External id"; none if that does not count
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::size_t>
       streams_;
-  std::set<std::int64_t> numbers_;
-  std::map<std::int64_t, Stretches> captures_;  ///< by process
+  std::set<std::int64_t> numbers_;                          ///< of streams
+  std::vector<std::pair<std::int64_t, Stretch>> captures_;  ///< with their processes
   DeviceTimeline line_;
 };
 

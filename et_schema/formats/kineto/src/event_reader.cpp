@@ -157,21 +157,18 @@ void EventReader::read(JsonPull& json) {
   std::string_view category;
   std::string_view key;
   bool is_on_device = false;
+  int times = 0;
   char phase = 0;
   shape_.clear();
   arguments_ = {};
   for (bool first = true; json.next_member(first, key);) {
     if (key == "ph") {
       const std::string_view text = take_text(json, unescaped_);
-      if (text != "X" && text != "B" && text != "E") {
+      if (text != "X" && text != "B" && text != "E" && text != "f") {
         const std::string first_letter(text.substr(0, 1));
         json = whole;
         json.skip();
-        if (text == "f") {
-          add_arrow(whole);
-        } else {
-          add_memory(whole);
-        }
+        add_memory(whole);
         ++profile_.other_events[first_letter];
         return;
       }
@@ -193,8 +190,10 @@ void EventReader::read(JsonPull& json) {
       event.tid = lenient_integer(json);
     } else if (key == "ts") {
       event.ts_ns = read_time(json, key);
+      ++times;
     } else if (key == "dur") {
       event.dur_ns = read_time(json, key);
+      ++times;
     } else if (key == "args" && json.stands_on('{')) {
       is_on_device = read_arguments(event, comm, json);
     } else {
@@ -205,10 +204,18 @@ void EventReader::read(JsonPull& json) {
     pairs_.end(event);
     return;
   }
+  if (phase == 'f') {
+    if (!is_beside_work(category)) {
+      arrow_ends_.insert({event.pid, event.tid, event.ts_ns});
+    }
+    ++profile_.other_events["f"];
+    return;
+  }
   complete(event, category, is_on_device);
   if (phase == 'B') {
     pairs_.begin(event, comm);
   } else if (phase == 'X') {
+    event.dur_ns = times < 2 && is_device_work(event) ? -1 : event.dur_ns;
     keep(event, comm);
   } else {
     ++profile_.other_events[""];
@@ -283,28 +290,6 @@ void EventReader::add_memory(JsonPull event) {
   if (name == "[memory]" && time_ns && bytes && address) {
     profile_.memory.push_back(
         {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu, allocated_bytes});
-  }
-}
-
-void EventReader::add_arrow(JsonPull event) {
-  std::string_view key;
-  std::string category;
-  Place place;
-  for (bool first = true; event.next_member(first, key);) {
-    if (key == "cat") {
-      category = take_text(event, unescaped_);
-    } else if (key == "pid") {
-      place.pid = lenient_integer(event);
-    } else if (key == "tid") {
-      place.tid = lenient_integer(event);
-    } else if (key == "ts") {
-      place.ts_ns = read_time(event, key);
-    } else {
-      event.skip();
-    }
-  }
-  if (!is_beside_work(category)) {
-    arrow_ends_.insert(place);
   }
 }
 

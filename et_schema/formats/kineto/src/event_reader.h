@@ -1,10 +1,10 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "et_schema/json_trace/escaped_name.h"
@@ -62,8 +62,6 @@ class EventReader {
   void complete(KinetoEvent& event, std::string_view category, bool is_on_device);
   void keep(const KinetoEvent& event, KinetoComm comm);
   void add_memory(JsonPull event);
-  /// Notes where an arrow ends, unless Kineto drew it.
-  void add_arrow(JsonPull event);
   /// Reads the arguments; returns whether they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
   [[nodiscard]] std::string_view take_name(JsonPull& value);
@@ -75,12 +73,9 @@ class EventReader {
   std::string shape_;        ///< of the current event
   ArgumentLists arguments_;  ///< of the current event
   EventPairs pairs_;
-  struct Place {
-    std::int64_t pid = -1, tid = -1, ts_ns = 0;
-    auto operator<=>(const Place&) const = default;
-  };
-  /// Other tools draw arrows from a launch to the device's event, which may have no category.
-  std::set<Place> arrow_ends_;
+  /// Process, thread and time at which arrows end, but for Kineto's own. Other tools draw them from
+  /// a launch to the device's event, which may have no category.
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> arrow_ends_;
   std::string unescaped_;
 };
 

@@ -233,7 +233,7 @@ TEST(LinkDevice, ByExternalIdWhereNoCallHasTheCorrelation) {
   const auto [old, old_operators] = link_all(events);
   EXPECT_EQ(old_operators, (std::vector<std::string_view>{"aten::addmm"}));
   EXPECT_EQ(old.by_external_id, 0U);
-  EXPECT_EQ(old.unanswered.size(), 1U);
+  EXPECT_EQ(old.lost.size(), 1U);
 
   events.back().external_id = 3;
   events.back().ts_ns = 100;  // before its operator

@@ -69,7 +69,8 @@ std::string verdict_sentence(const Comparison& comparison) {
     text += fmt::format("FASTER: {}. ", fmt::join(faster, ", "));
   }
   if (text.empty()) {
-    text = "Nothing is shown to be slower or faster. ";
+    text = comparison.lost_events ? "UNSURE: a profile's device events are lost or unknown. "
+                                  : "Nothing is shown to be slower or faster. ";
   }
   const std::size_t unsure = count_of(comparison.rows, Verdict::kUnsure);
   text += fmt::format("Classes shown to be the same: {}; unsure: {}.",

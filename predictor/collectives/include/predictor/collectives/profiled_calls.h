@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/kineto/device_timeline.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/dtype.h"
 #include "predictor/collectives/rows.h"
@@ -37,7 +37,8 @@ class ProfiledCalls {
     std::string file;                                 ///< of one of them
     std::map<std::int64_t, std::vector<Call>> calls;  ///< by rank, as far as profiles are there
   };
-  void add(const et_schema::Profile& profile, const et_schema::KinetoComm& comm);
+  void add(const et_schema::Profile& profile, const et_schema::KinetoComm& comm,
+           const et_schema::DeviceEvent& event);
   static void pair(const Group& group, int ranks_per_node, RepetitionsNs& times_ns,
                    ReadCollectives& read);
 

@@ -30,16 +30,14 @@ enum class LaunchedBy : std::uint8_t {
 /// operator.
 [[nodiscard]] bool is_graph_launch(const KinetoEvent& call);
 
-/// The call of the host that launched work of a device.
+/// How work of a device was launched.
 struct DeviceLaunch {
-  /// The runtime's call or, if "External id" alone tells the launch, the operator. kUnknownEvent:
-  /// it is not in the profile.
+  /// The runtime's call or, if "External id" alone tells the launch, the operator.
   EventIndex call = kUnknownEvent;
-  /// The innermost operator or label (cpu_op) that was open on the call's thread when it began.
-  EventIndex launcher = kUnknownEvent;
+  EventIndex launcher = kUnknownEvent;  ///< the innermost cpu_op around the call
   LaunchedBy by = LaunchedBy::kNothing;
   std::int64_t launch_ns = 0;       ///< start of the call or, if it is unknown, of the work
-  EventIndex step = kUnknownEvent;  ///< step_at(launch_ns)
+  EventIndex step = kUnknownEvent;  ///< unknown: before the first one of several
 };
 
 /// A kernel, copy or memset.
@@ -54,25 +52,22 @@ struct DeviceEvent : DeviceLaunch {
 
 /// A queue of one device, whose events run one after another.
 struct DeviceStream {
-  std::int64_t pid = 0;     ///< of its events
-  std::int64_t device = 0;  ///< "device" of its events; -1: none
-  std::int64_t stream = 0;  ///< "stream" of its events; -1: they have none, their thread tells it
-  std::int64_t number = 0;  ///< unique in the profile: `stream`, unless another one has that number
+  std::int64_t pid = 0;            ///< of its events
+  std::int64_t number = 0;         ///< "stream", or another number if two streams have that one
   std::vector<EventIndex> events;  ///< positions in DeviceTimeline::events, in order of start
 };
 
-/// Why the profile has no device time of a launch.
+/// Why the profile has no device time of a launch. All but the first two are normal.
 enum class LostBy : std::uint8_t {
-  kNoEvent,  ///< a kernel, copy or graph whose event is lost
-  kNoTime,   ///< it has an event without a time
-  // The rest is normal:
+  kNoEvent,   ///< a kernel, copy or graph whose event is lost
+  kNoTime,    ///< it has an event without a time
   kMemset,    ///< most profiles have no events of memsets
   kCaptured,  ///< the launch was captured into a graph, and did not run
   kRanged     ///< the range profiler measured it (cuda_profiler_range)
 };
 inline constexpr std::size_t kLostByCount = 5;
-[[nodiscard]] constexpr bool is_lost_work(LostBy by) {
-  return by <= LostBy::kNoTime;
+[[nodiscard]] constexpr bool is_lost_work(LostBy why) {
+  return why <= LostBy::kNoTime;
 }
 
 /// A launch without a device event that has a time.
@@ -83,17 +78,14 @@ struct LostLaunch : DeviceLaunch {
 
 /// A step that ProfilerStep# marks; without marks, the whole profile is one.
 struct DeviceStep {
-  std::string_view name;    ///< "ProfilerStep#3"; empty without marks
-  Stretch mark;             ///< without marks, from the first event to the last one's end
+  std::string_view name;  ///< "ProfilerStep#3"; empty without marks
+  Stretch mark;  ///< without marks, from the first operator or device event to the last end
   std::int64_t end_ns = 0;  ///< the later of the mark's end and that of the last work it launched
-  std::int64_t device_ns = 0;  ///< Σ duration of the work that it launched
-  std::uint64_t events = 0;    ///< their number
-  std::uint64_t launches = 0;  ///< of kernels, copies and graphs, lost ones included
+  std::uint64_t launches = 0;  ///< of kernels, copies and graphs
   std::uint64_t lost = 0;      ///< of those; see is_lost_work()
   /// From its start to its end. If the host runs ahead of the device (the work of a step ends after
-  /// the next step began), the median distance between the starts of its work and those of the
-  /// same work in the next step; of the last step, the distance between the ends of its work and of
-  /// the work of the step before.
+  /// the next step began), the median distance to the same work of the next step; of the last step,
+  /// the distance between the ends of its work and of the work of the step before.
   std::int64_t length_ns = 0;
 };
 
@@ -102,41 +94,37 @@ struct DeviceStep {
 struct DeviceTimeline {
   std::vector<DeviceEvent> events;    ///< each with a time, in the file's order
   std::vector<DeviceStream> streams;  ///< in the order of their first events in the file
-  std::vector<LostLaunch> lost;       ///< in the file's order
-  std::vector<DeviceStep> steps;      ///< in order of time; at least one
-  std::uint64_t by_external_id = 0;   ///< events whose call is an operator
-  std::uint64_t clipped = 0;          ///< durations that the stream's next event refuted
+  std::vector<LostLaunch> lost;
+  std::vector<DeviceStep> steps;     ///< in order of time; at least one
+  std::uint64_t by_external_id = 0;  ///< events whose call is an operator
+  std::uint64_t clipped = 0;         ///< durations that the stream's next event refuted
   std::array<std::uint64_t, kLostByCount> lost_by = {};  ///< `lost`, counted
 
+  [[nodiscard]] std::uint64_t count(LostBy why) const {
+    return lost_by[static_cast<std::size_t>(why)];
+  }
   /// Kernels, copies and memsets, those without times included.
-  [[nodiscard]] std::uint64_t total() const {
-    return events.size() + lost_by[static_cast<std::size_t>(LostBy::kNoTime)];
+  [[nodiscard]] std::uint64_t total() const { return events.size() + count(LostBy::kNoTime); }
+  [[nodiscard]] std::uint64_t lost_work() const {
+    return count(LostBy::kNoEvent) + count(LostBy::kNoTime);
   }
   /// The step that has what was launched at this time of the profile; kUnknownEvent: before all of
   /// several.
   [[nodiscard]] EventIndex step_at(std::int64_t time_ns) const;
-  /// Launches whose work is lost, over the whole profile.
-  [[nodiscard]] std::uint64_t lost_work() const;
-  /// Steps that lost no work; all of them if each lost some.
-  [[nodiscard]] std::vector<EventIndex> usable_steps() const;
   /// Whether every step lost work: sums over it are too small.
   [[nodiscard]] bool is_incomplete() const;
-  /// The time in which anything ran on any device, as separate stretches in order; of the work that
-  /// these steps launched.
-  [[nodiscard]] Stretches busy() const;
-  [[nodiscard]] Stretches busy(const std::vector<EventIndex>& of_steps) const;
+  /// Steps that lost no work, in order; all of them if each lost some.
+  [[nodiscard]] std::vector<EventIndex> usable_steps() const;
+  /// The time in which any of the events ran, as separate stretches in order.
+  [[nodiscard]] static Stretches busy(const std::vector<DeviceEvent>& events);
 };
 
-/// Builds the timeline. n log n in the profile's events.
+/// Builds the timeline (docs/metrics.md, "The device's timeline"). n log n in the profile's events.
 ///
-/// Launch: the runtime's call that shares the work's correlation or, where there is none, the
-/// operator that its "External id" names. Up to 2023 that id is the correlation of device work, and
-/// hits operators by chance. So it counts only if nine of ten of the profile's ids name an operator
-/// that was open when the work was launched, or that had begun when work of unknown launch ran.
-///
-/// Streams: a duration that runs into the next event of its stream is clipped at that event's
-/// start. It is not if that is below 5 µs or a tenth of the shorter event (programmatic launches
-/// overlap so), or if both are of one graph launch.
+/// "External id" tells a launch if no call has the work's correlation. Up to 2023 that id is the
+/// correlation of device work, and hits operators by chance. So it counts only if nine of ten of
+/// the profile's ids name an operator that was open when the work was launched, or that had begun
+/// when work of unknown launch ran.
 [[nodiscard]] DeviceTimeline device_timeline(const Profile& profile);
 
 }  // namespace understudy::et_schema

@@ -51,7 +51,7 @@ struct KinetoEvent {
   std::string_view category_text;
   KinetoCategory category = KinetoCategory::kOther;
   std::int64_t ts_ns = 0;  ///< since the epoch, or since the machine's start: see base_time_ns
-  std::int64_t dur_ns = 0;
+  std::int64_t dur_ns = 0;  ///< < 0: damaged or, of a device's event, not told
   std::int64_t pid = -1;  ///< process; for device events the device; -1: no number ("Spans")
   std::int64_t tid = -1;  ///< OS thread; for device events the stream; -1: no number
   std::int64_t external_id = -1;  ///< -1: none. Old device events carry their correlation here
