@@ -24,6 +24,7 @@ _HOMES = {"BadOutput": "output", "Capture": "recorder", "CaptureDone": "recorder
           "load_speed_probe": "native", "use_nccl_form": "comms"}
 __all__ = [*_HOMES, "set_command_capture", "step"]
 
+STEADY_S = 60  # of waiting for steady steps, at most, by default
 _of_command = None  # the capture that a command has set up for the script it runs
 
 

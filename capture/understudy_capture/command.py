@@ -11,6 +11,7 @@ If the script runs by itself it behaves as before: step() then does nothing.
 """
 
 import argparse
+import atexit
 import importlib.util
 import os
 import runpy
@@ -18,10 +19,11 @@ import sys
 import traceback
 from pathlib import Path
 
-from . import set_command_capture
+from . import STEADY_S, set_command_capture
 from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
 
 HERE = Path(__file__).resolve().parent
+SECOND_RUN = "UNDERSTUDY_CAPTURE_SECOND_RUN"  # set in one, which does not wait for steady steps: its reason
 NO_TORCH = ("{python} has no torch; run this with the Python of your training program: "
             "`path/to/python {command} -o DIR train.py`")
 
@@ -42,11 +44,12 @@ def parse_arguments():
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write to")
     parser.add_argument("--warmup", type=int, default=3, metavar="N",
                         help="steps to run first, after the one that starts the count (default 3)")
-    parser.add_argument("--steady", type=float, default=0, metavar="S",
-                        help="then go on warming up, for S seconds at most, until the halves of two "
-                        "seconds of steps agree within 2 %%; the script needs steps enough (default 0)")
     parser.add_argument("--timed", type=int, default=10, metavar="N",
-                        help="steps to time with nothing attached (default 10)")
+                        help="steps to time with nothing attached, at least (default 10)")
+    parser.add_argument("--steady", type=float, default=STEADY_S, metavar="S",
+                        help="go on timing steps, for S seconds at most, until they are steady (default "
+                        f"{STEADY_S}). A script that ends before runs again, and is captured as with "
+                        "--steady 0: without waiting")
     parser.add_argument("--threads", type=int, metavar="N",
                         help="threads per operator (default: as torch decides)")
     parser.add_argument("--comms", choices=("gloo", "nccl-form"), default="gloo",
@@ -116,7 +119,7 @@ def make_capture(arguments):
         arguments.output, warmup=arguments.warmup, timed=arguments.timed,
         profiled=arguments.profiled, trace=not arguments.no_trace,
         indices=not arguments.no_indices, count_faults=not arguments.no_fault_counts,
-        tensor_range=not arguments.no_tensor_range, steady_s=arguments.steady, free=arguments.free,
+        tensor_range=not arguments.no_tensor_range, steady_s=arguments.steady, say=say, free=arguments.free,
         most_events=arguments.max_events,
         step_marker=not arguments.no_step_marker,
         compiled_sources=not arguments.no_compiled_sources, shapes=arguments.shapes,
@@ -153,7 +156,7 @@ def say(text):
     print(f"capture: {text}", file=sys.stderr)
 
 
-def capture_script(arguments, capture):
+def capture_script(arguments, capture, second_run):
     """Returns the exit status; the capture is whole, or nothing of it is left."""
     import torch
     from . import job, recorder
@@ -181,6 +184,9 @@ def capture_script(arguments, capture):
         return FAILED
     try:
         capture.close()
+    except recorder.EndedUnsteady as problem:
+        second_run.want(str(problem))
+        return 0
     except recorder.CaptureFailed as problem:
         say(problem)
         if capture.steps_seen == 0:
@@ -206,8 +212,46 @@ def end_early(capture, reason):
         say(f"{reason}; nothing was written")
 
 
+class SecondRun:
+    """Starts the command again, in the same process, when the first run has ended without a capture.
+
+    A recording at the first run's start would spare the second one, but spoil the steps after it: once a
+    profiler was on, the heap keeps its pages (docs/capture.md), and launches on a GPU stay slower.
+    """
+
+    def __init__(self):
+        self._folder, self._environment = os.getcwd(), dict(os.environ)
+        self._reason = None
+        # Registered before the script's own handlers, so it is called after them.
+        atexit.register(self._start)
+
+    def want(self, reason):
+        self._reason = reason
+
+    def _start(self):
+        if self._reason is None:
+            return
+        if is_first_rank():
+            say(f"{self._reason}; the script runs once more, and is captured as it is")
+        if "MASTER_PORT" in self._environment:  # the store of the first run still holds its keys
+            self._environment["MASTER_PORT"] = str(int(self._environment["MASTER_PORT"]) + 1)
+            self._environment["TORCHELASTIC_USE_AGENT_STORE"] = "False"
+        sys.stdout.flush()
+        os.chdir(self._folder)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]],
+                  {**self._environment, SECOND_RUN: self._reason})
+
+
+def is_first_rank():
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 def run():
-    arguments = parse_arguments()
+    arguments, second_run = parse_arguments(), SecondRun()
+    reason = os.environ.pop(SECOND_RUN, None)
+    if reason is not None:
+        arguments.steady = 0
     if arguments.threads is not None:
         # Before torch is imported: libraries read the variable once.
         os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
@@ -215,11 +259,13 @@ def run():
         raise Refused(NO_TORCH.format(python=sys.executable, command=sys.argv[0]), USAGE)
     from .output import BadOutput, OutputFolder
     try:
-        if OutputFolder(arguments.output).check() and int(os.environ.get("RANK", "0")) == 0:
+        if OutputFolder(arguments.output).check() and is_first_rank():
             say(f"{arguments.output} holds a capture, which is replaced once this one is complete")
         capture = make_capture(arguments)
+        if reason is not None and is_first_rank():
+            capture.notices.append(f"{reason}: these are the steps of a second run, as they were")
         set_command_capture(capture)
-        return capture_script(arguments, capture)
+        return capture_script(arguments, capture, second_run)
     except BadOutput as problem:
         raise Refused(problem, USAGE) from problem
 

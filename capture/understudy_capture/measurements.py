@@ -32,7 +32,7 @@ class Measurements:
         self._speed_probe_ms = {"timed": [], "kineto_only": []}
         self._probe = None  # created at the first step
         self._probe_us = {"timed": [], "kineto_only": [], "et": []}
-        self._timed_cpu_ns = 0
+        self._timed_cpu_ns = []
         self._free_since = None
         self._free_ns = 0
         self._free_steps = 0
@@ -80,7 +80,7 @@ class Measurements:
         self._times[phase].append(now - self._started)
         self._faults[phase].append(machine.minor_faults() - self._faults_at_start)
         if phase == "timed":
-            self._timed_cpu_ns += time.process_time_ns() - self._cpu_at_start
+            self._timed_cpu_ns.append(time.process_time_ns() - self._cpu_at_start)
             if self._allocated_at_start is not None:
                 self._allocation_counts.append(machine.device_allocations()
                                                - self._allocated_at_start)
@@ -96,8 +96,15 @@ class Measurements:
         if peak is not None:
             self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
 
-    def last_ns(self, phase):
-        return self._times[phase][-1]
+    @property
+    def timed_ns(self):
+        return self._times["timed"]
+
+    def keep_timed(self, count):
+        """Forgets the timed steps before the last `count`."""
+        for measured in (self._times["timed"], self._faults["timed"], self._speed_probe_ms["timed"],
+                         self._probe_us["timed"], self._timed_cpu_ns, self._allocation_counts):
+            del measured[:-count]
 
     def forget_faults(self):
         """Drops the steps that count page faults, because some of them are missing."""
@@ -113,7 +120,7 @@ class Measurements:
             "kineto_only_step_ns": _median(self._times.get("kineto_only")),
             "kineto_only_steps_ns": self._times.get("kineto_only", []),
             "et_step_ns": (self._times.get("et") or [None])[0],
-            "cpu_ns_in_timed_steps": self._timed_cpu_ns,
+            "cpu_ns_in_timed_steps": sum(self._timed_cpu_ns),
             "step_minor_faults": self._faults.get("timed", []),
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
             "step_speed_probe_ms": self._speed_probe_ms["timed"],

@@ -1,8 +1,8 @@
 """The steps of a capture, in their order.
 
-`warmup` steps, and as many more until they are steady (settling.py); `timed` steps with nothing
-attached, whose times are the ground truth for a replay (measurements.py); `free` steps that do not
-wait for the device between them; one step that warms up the profiler and is thrown away;
+`warmup` steps; `timed` steps with nothing attached, and as many more until they are steady
+(settling.py), whose times are the ground truth for a replay (measurements.py); `free` steps that do
+not wait for the device between them; one step that warms up the profiler and is thrown away;
 `profiled` steps under the Kineto profiler alone, in one profile (steps beyond its room are
 `passed` over); one step whose index values are counted (indices.py); one step under the execution
 trace observer and Kineto together; FAULT_STEPS under a profiler that counts page faults, if there
@@ -18,11 +18,11 @@ FREE_STEPS = 10  # by default with a GPU; without one the host is never ahead of
 FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
 
 
-def plan(*, warmup, steady_s, timed, free, profiled, trace, indices, counts_faults):
+def plan(*, warmup, timed, free, profiled, trace, indices, counts_faults):
     """The phase of each step. `free` None means FREE_STEPS where there is a GPU."""
     if free is None:
         free = FREE_STEPS if torch.cuda.is_available() and timed else 0
-    phases = ["warmup"] * max(warmup, int(steady_s > 0)) + ["timed"] * timed + ["free"] * free
+    phases = ["warmup"] * warmup + ["timed"] * timed + ["free"] * free
     if profiled:
         phases += ["profiler_warmup"] + ["kineto_only"] * profiled
     if trace:

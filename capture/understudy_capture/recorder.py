@@ -9,7 +9,7 @@ import secrets
 import torch
 from torch.profiler import record_function
 
-from . import _kind, job, machine
+from . import STEADY_S, _kind, job, machine
 from .live_tensors import LiveTensors
 from .compiled import KernelLabels, describe_graphs, graph_modules
 from .comms import ReduceOpLabels
@@ -27,11 +27,16 @@ from .threads import can_see_all, counting_own_threads, settings
 from .triton_kernels import LAUNCHES
 
 CAPTURE_VERSION = 1
+MOST_TIMED = 1000  # kept of those that were timed until they were steady
 MOST_EVENTS = 1_000_000  # in a profile, by default: some 400 MB of JSON
 
 
 class IncompleteCapture(CaptureFailed):
     """The training loop ended before the capture had the steps that it needs."""
+
+
+class EndedUnsteady(IncompleteCapture):
+    """The loop ended while the capture waited for steady steps; without waiting it had enough."""
 
 
 class CaptureDone(BaseException):
@@ -43,15 +48,16 @@ class Capture:
 
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
                  count_faults=True, tensor_range=True, step_marker=True, compiled_sources=True,
-                 shapes=False, steady_s=0, free=None, most_events=MOST_EVENTS, stop_when_done=False, allocations=None,
-                 speed_probe=None):
+                 shapes=False, steady_s=0, say=None, free=None, most_events=MOST_EVENTS, stop_when_done=False,
+                 allocations=None, speed_probe=None):
         """
         out_dir       folder to write to, once all is there: a new or empty one, or a capture,
                       which is replaced; BadOutput otherwise
         warmup        steps that are run and not recorded
         timed         steps that are timed with nothing attached
-        steady_s      seconds to go on warming up at most, until steps are steady; the loop must not
-                      end in them. 0: warm up for `warmup` steps alone
+        steady_s      seconds to go on timing steps at most, until they are steady; the loop must not
+                      end in them (EndedUnsteady). 0: time `timed` steps alone
+        say           called with a line of text now and then while steps are not steady
         free          steps that are timed together, without waiting for the device between them:
                       how far the host leads shows beside `timed` ones. None: FREE_STEPS with a GPU
         most_events   of the profile of `profiled` steps: fewer are profiled where a step has so many
@@ -90,9 +96,11 @@ class Capture:
         if self._counting is None and profiled and count_faults and not torch.cuda.is_available():
             self.notices.append("page faults were not counted: the system or this torch does not "
                                 "let a process count its own")
-        self._phases = plan(warmup=warmup, steady_s=steady_s, timed=timed, free=free, profiled=profiled,
-                            trace=trace, indices=indices, counts_faults=bool(self._counting))
-        self._settling = Settling(steady_s)
+        self._phases = plan(warmup=warmup, timed=timed, free=free, profiled=profiled, trace=trace,
+                            indices=indices, counts_faults=bool(self._counting))
+        self.steps_needed = sum(phase != "faults" for phase in self._phases)
+        self._least_timed = timed
+        self._settling = Settling(steady_s, say)
         self._most_events = most_events
         self._index = None  # None: the first step has not begun
         self._measured = Measurements(self._phases, allocations, speed_probe)
@@ -100,10 +108,6 @@ class Capture:
         self._autocast = AutocastSeen()
         self._records = Records(self._output)
         self._open = contextlib.ExitStack()  # what is on during the current step only
-
-    @property
-    def steps_needed(self):
-        return sum(phase != "faults" for phase in self._phases)
 
     @property
     def steps_seen(self):
@@ -142,8 +146,8 @@ class Capture:
         with self._failing():
             self._open.close()
         self._measured.end(phase, now)
-        if phase == "warmup":
-            self._warm_up_on(is_last)
+        if phase == "timed" and is_last:
+            self._wait_until_steady()
         self._index += 1
         if self.done or self._phases[self._index] != phase:
             with self._failing():
@@ -157,15 +161,15 @@ class Capture:
             self._begin_step()
         return True
 
-    def _warm_up_on(self, is_last):
-        """Adds another step of warm-up until steps are steady."""
+    def _wait_until_steady(self):
+        """Adds another timed step, or keeps the second half of them once they are steady."""
         with self._failing():
-            if self._settling.is_over(self._measured.last_ns("warmup")):
-                if self._settling.notice:
-                    self.notices.append(self._settling.notice)
-                self._settling = Settling(0)
-            elif is_last:
-                self._phases.insert(self._index + 1, "warmup")
+            times = self._measured.timed_ns
+            if not self._settling.is_over(times):
+                self._phases.insert(self._index + 1, "timed")
+            elif self._settling.facts:
+                self.notices += [self._settling.notice] if self._settling.notice else []
+                self._measured.keep_timed(max(self._least_timed, min(MOST_TIMED, len(times) // 2)))
 
     def close(self):
         """Checks that the capture is complete; raises IncompleteCapture if it is not."""
@@ -177,6 +181,9 @@ class Capture:
             self._close_without_faults()
             return
         self.abandon()
+        if self._settling.facts and self.steps_seen >= self.steps_needed:
+            raise EndedUnsteady(f"the loop ended after {self.steps_seen} steps, before they were steady and "
+                                "recorded")
         raise IncompleteCapture(
             f"the loop ended after {self.steps_seen} of the {self.steps_needed} steps that the "
             "capture needs; make it longer, or ask for fewer warm-up or timed steps")
@@ -357,6 +364,7 @@ class Capture:
             "files": sorted(target.name for target in self._records.targets),
             "trace": self._records.mark,
             **self._measured.describe(),
+            "steady": self._settling.facts,
             "observer_ns": observer_cost("et" in self._phases) if self._records.targets else None,
             "untouched_tensor_bytes": self._untouched_bytes,
             "compiled_graphs": len(graph_modules()),
@@ -394,13 +402,13 @@ def capture(out_dir, **options):
     return Capture(out_dir, **options)
 
 
-def capture_step(step_fn, out_dir, **options):
+def capture_step(step_fn, out_dir, *, steady_s=STEADY_S, **options):
     """Calls step_fn() as often as the capture needs; returns the Capture."""
     if not callable(step_fn):
         raise TypeError("capture_step() calls its first argument once a step: expected a function of "
                         "no arguments, as capture_step(lambda: train(batch), 'captures/mine'), got "
                         f"{_kind(step_fn)}")
-    with capture(out_dir, **options) as c:
+    with capture(out_dir, steady_s=steady_s, **options) as c:
         while not c.done:
             step_fn()
             c.step()

@@ -15,7 +15,7 @@ import understudy_capture  # noqa: E402
 def parse_arguments(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", type=int, default=1, help="of parameters and data (default 1)")
-    parser.add_argument("--steps", type=int, default=100, help="steps to train (default 100)")
+    parser.add_argument("--steps", type=int, default=1000, help="steps to train (default 1000)")
     parser.add_argument("--device", default="cpu", help="where to train: cpu (default) or cuda")
     return parser.parse_args()
 

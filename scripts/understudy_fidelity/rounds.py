@@ -139,7 +139,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
         script += ["--steps", needed]
     run([*launcher, layout.CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
-         "--stop", "--speed-probe",
+         "--steady", 0, "--stop", "--speed-probe",
          layout.LIBRARIES / "libunderstudy_speed_probe.so", *extra, *script], threads, sample.ranks)
     return json.loads((folder / "capture.json").read_text())["ranks"]
 

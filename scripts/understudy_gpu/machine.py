@@ -65,8 +65,8 @@ class Machine:
         machine's."""
         shutil.rmtree(folder, ignore_errors=True)
         steady = ["--threads", 1] if self.device == "cpu" else []
-        self.run(self.python, *launcher, "scripts/capture", "-o", folder, "--stop", *steady, *options, program,
-                 "--device", self.device, "--steps", MOST_STEPS, environment={**os.environ, **(environment or {})})
+        self.run(self.python, *launcher, "scripts/capture", "-o", folder, "--stop", "--steady", 0, *steady, *options,
+                 program, "--device", self.device, "--steps", MOST_STEPS, environment={**os.environ, **(environment or {})})
         summary = json.loads((folder / "capture.json").read_text(encoding="utf-8"))
         return summary["ranks"][0]
 

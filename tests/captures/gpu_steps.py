@@ -108,5 +108,5 @@ if __name__ == "__main__":
     torch.backends.cuda.enable_cudnn_sdp(False)
     with torch.device("cuda"):
         one_step = BUILDERS[name]()
-    understudy_capture.capture_step(one_step, folder, warmup=3, timed=1, profiled=1, indices=False,
+    understudy_capture.capture_step(one_step, folder, warmup=3, timed=1, profiled=1, steady_s=0, indices=False,
                                     tensor_range=False)

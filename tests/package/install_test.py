@@ -156,7 +156,7 @@ class InstallTest(unittest.TestCase):
     def test_from_capture_to_replay_and_fidelity(self):
         python = sys.executable
         self.run_installed("understudy-capture", "-o", "my traces", "--threads", "1", "--stop",
-                           "--no-fault-counts", "train me.py", python=python)
+                           "--no-fault-counts", "--steady", "0", "train me.py", python=python)
         self.assertIn("rank", self.run_installed("understudy", "inspect", "my traces").stdout)
         self.run_installed("understudy", "generate", "my traces", "-o", "my bench.et")
         self.run_installed("replay", "my bench.et", "--torch", self.torch, "--iterations", "2",

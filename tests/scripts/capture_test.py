@@ -15,8 +15,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
 import understudy_capture  # noqa: E402
-from understudy_capture import (kernels, machine, notices, recorder as capture, records,  # noqa: E402
-                                settling, threads)
+from understudy_capture import (kernels, machine, measurements, notices, recorder as capture,  # noqa: E402
+                                records, settling, threads)
 from understudy_capture.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
@@ -137,33 +137,73 @@ class CaptureTest(unittest.TestCase):
         _, rank = record(self.folder, NEEDED)
         self.assertEqual((rank["step_speed_probe_ms"], rank["kineto_only_speed_probe_ms"]), ([], []))
 
-    def test_steps_are_waited_for_until_they_are_steady(self):
-        """Each step counts as about half a second; the tenth and later ones are equal."""
-        times = iter([*(int(5e8 * (2 - i / 10)) for i in range(10)), *([500_000_000] * 90)])
-        with mock.patch.object(capture.Measurements, "last_ns", lambda *_: next(times)):
-            _, rank = record(self.folder, 100, steady_s=60)
-        warm = len(rank["warmup_step_ns"])
-        self.assertGreaterEqual(warm, 12)
-        self.assertLess(warm, 25)
+    def waited_for(self, step_s, steps=10_000, **options):
+        """A capture of steps whose number n takes step_s(n) by a clock that only they move; its folder, the
+        recorder and what it said."""
+        now, said = [0.0], []
+        read = lambda: int(now[0] * 1e9)  # noqa: E731
+        with mock.patch.object(capture, "clock", read), mock.patch.object(measurements, "clock", read):
+            recorder = capture.Capture(self.folder, **{"warmup": 1, "timed": 10, "profiled": 1, "steady_s": 60,
+                                                       "count_faults": False, "say": said.append, **options})
+            with recorder:
+                for number in range(steps):
+                    torch.ones(4).add_(1)
+                    now[0] += step_s(number)
+                    if not recorder.step():
+                        break
+        rank = json.loads((Path(self.folder) / "capture.json").read_text())["ranks"][0]
+        return rank, recorder, said
 
-    def test_steps_that_stay_unsteady_are_captured_and_named(self):
-        times = iter([500_000_000, 1_000_000_000] * 50)
-        recorder = capture.Capture(self.folder, warmup=1, timed=1, profiled=1, steady_s=10)
-        with mock.patch.object(settling, "half_difference", lambda _: 0.07), \
-                mock.patch.object(capture.Measurements, "last_ns", lambda *_: next(times)), recorder:
-            while not recorder.done:
-                torch.ones(4).add_(1)
-                recorder.step()
-        self.assertIn("steps were not steady after 10 s: halves of the last 2 s differ by 7%; the capture is of "
-                      "them as they were", recorder.notices)
+    def test_steps_that_get_faster_are_waited_for(self):
+        rank, recorder, said = self.waited_for(lambda number: max(0.5, 2 - number / 10))
+        self.assertEqual(rank["steady"], {"is_steady": True, "quarters_differ": 0, "waited_s": 22.5})
+        self.assertEqual(rank["step_ns"], [700_000_000, 600_000_000] + [500_000_000] * 10)  # the second half of 24
+        self.assertEqual([len(rank[key]) for key in ("step_minor_faults", "warmup_step_ns")], [12, 1])
+        self.assertEqual(len(rank["host_probe"]["timed_us"]), 12)
+        self.assertEqual(recorder.notices, [])
+        self.assertEqual(said, [
+            "waiting for steady steps: 1100.00 ms each, quarters of 4 s differ by 19%; 14 of at most 60 s",
+            "waiting for steady steps: 500.00 ms each, quarters of 5 s differ by 41%; 20 of at most 60 s"])
 
-    def test_halves_are_of_the_last_seconds(self):
-        half = settling.half_difference
-        self.assertIsNone(half([100_000_000] * 19))
-        self.assertEqual(half([100_000_000] * 20), 0)
-        self.assertEqual(half([900_000_000] * 9 + [100_000_000] * 20), 0)
-        self.assertAlmostEqual(half([110_000_000] * 10 + [100_000_000] * 10), 1 / 11)
-        self.assertEqual(half([3_000_000_000] * 4), 0)
+    def test_steps_that_never_are_steady_are_captured_and_named(self):
+        rank, recorder, said = self.waited_for(lambda number: 0.1 * 1.01 ** number)
+        self.assertEqual(rank["steady"]["is_steady"], False)
+        self.assertEqual(recorder.notices, ["steps were not steady after 64 s, quarters of 16 s differ by 64%; the "
+                                            "capture is of them as they were"])
+        self.assertEqual(len(rank["step_ns"]), 100)  # the second half
+        self.assertEqual(said[:1] + said[-1:], [
+            "waiting for steady steps: 109.37 ms each; 1 of at most 60 s",
+            "waiting for steady steps: 524.22 ms each, quarters of 14 s differ by 60%; 57 of at most 60 s"])
+
+    def test_steps_of_a_minute_are_not_waited_for(self):
+        rank, recorder, said = self.waited_for(lambda number: 70, timed=2)
+        self.assertEqual(rank["step_ns"], [70_000_000_000] * 2)
+        self.assertEqual(recorder.notices, ["steps were not steady after 140 s, there were too few; the capture is of "
+                                            "them as they were"])
+        self.assertEqual(said, [])
+
+    def test_steady_steps_are_captured_at_once_where_nothing_is_waited_for(self):
+        rank, recorder, said = self.waited_for(lambda number: 2 - number / 10, steady_s=0)
+        self.assertEqual((len(rank["step_ns"]), rank["steady"], recorder.notices, said), (10, None, [], []))
+
+    def test_a_loop_that_ends_before_its_steps_are_steady(self):
+        with self.assertRaises(capture.EndedUnsteady) as caught:
+            self.waited_for(lambda number: 0.1, steps=30)
+        self.assertEqual(str(caught.exception), "the loop ended after 30 steps, before they were steady and recorded")
+        self.assertEqual(list(Path(self.folder).iterdir()), [])
+        with self.assertRaises(capture.IncompleteCapture) as caught:
+            self.waited_for(lambda number: 0.1, steps=12)
+        self.assertNotIsInstance(caught.exception, capture.EndedUnsteady)
+
+    def test_the_third_and_the_fourth_quarter_are_compared(self):
+        differ = settling.quarters_differ
+        second = 1_000_000_000
+        self.assertIsNone(differ([2 * second] * 7))
+        self.assertIsNone(differ([second] * 9))
+        self.assertEqual(differ([second] * 10), 0)
+        self.assertEqual(differ([9 * second] * 6 + [second] * 6), 0)
+        self.assertAlmostEqual(differ([second] * 9 + [1.1 * second] * 3), 0.1)
+        self.assertAlmostEqual(differ([second] * 9 + [1.1 * second, 9 * second, 1.1 * second]), 0.1)
 
     def test_free_steps_do_not_wait_for_the_device(self):
         with mock.patch("understudy_capture.measurements.synchronize") as waits:

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,10 +16,12 @@ from pathlib import Path
 
 import torch  # noqa: F401: the forked commands need not load it again
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "capture"))
 from understudy_capture import command  # noqa: E402
 
-QUICK = ["--warmup", "0", "--timed", "2", "--profiled", "1", "--threads", "1", "--no-fault-counts"]
+QUICK = ["--warmup", "0", "--timed", "2", "--profiled", "1", "--threads", "1", "--no-fault-counts",
+         "--steady", "0"]
 MOST_S = 200  # for one command
 NEEDED = 7  # steps: the one that starts the count, 2 timed, 2 profiled, indices, trace
 SCRIPT = """
@@ -191,6 +194,32 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(err, "capture: the loop ended after 5 of the 6 steps that the capture "
                               "needs; make it longer, or ask for fewer warm-up or timed steps\n")
         self.assertNothingLeft()
+
+    def test_steps_are_waited_for_until_they_are_steady(self):
+        """However busy the machine is: what counts as steady is tested elsewhere."""
+        lenient = ("\n    if number == 0:\n        from understudy_capture import settling"
+                   "\n        settling.LEAST_S, settling.AGREEMENT = 0, 1e9")
+        status, out, err = self.capture("--steady", "60", steps=NEEDED + 6, extra=lenient)
+        self.assertEqual((status, out), (0, "the end its own\n"), err)
+        self.assertRegex(err.splitlines()[0], r"^capture: waiting for steady steps: [\d.]+ ms each; 0 of at most 60 s$")
+        rank = json.loads((self.output / "capture.json").read_text())["ranks"][0]
+        self.assertEqual((rank["steady"]["is_steady"], len(rank["step_ns"])), (True, 4))  # of 8
+
+    def test_a_script_that_ends_before_runs_again_and_is_captured_as_it_is(self):
+        """Two ranks, each in a process of its own: the second run takes the first one's place."""
+        script = self.write(TWO_RANKS + "print('the end')\n")
+        job = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        ranks = [subprocess.Popen([sys.executable, ROOT / "scripts" / "capture", *QUICK[:-2], "-o", self.output, script],
+                                  env={**job, "RANK": str(rank)}, cwd=self.scratch, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) for rank in range(2)]
+        said = [rank.communicate(timeout=MOST_S) for rank in ranks]
+        self.assertEqual([(rank.returncode, out) for rank, (out, _) in zip(ranks, said)], [(0, "the end\n" * 2)] * 2, said)
+        reason = "the loop ended after 6 steps, before they were steady and recorded"
+        self.assertIn(f"capture: {reason}; the script runs once more, and is captured as it is\n", said[0][1])
+        self.assertIn(f"warning       rank 0: {reason}: these are the steps of a second run, as they were\n", said[0][1])
+        self.assertNotIn("capture: ", said[1][1])
+        described = json.loads((self.output / "capture.json").read_text())["ranks"]
+        self.assertEqual([(rank["steady"], len(rank["step_ns"])) for rank in described], [(None, 2)] * 2)
 
     def test_a_script_without_steps(self):
         status, _, err = self.capture(steps=0)

@@ -210,7 +210,7 @@ def capture_hand_written_into(folder):
     """Likewise, a step without a compiled graph."""
     from understudy_capture import recorder
     x, y = torch.randn(ELEMENTS), torch.zeros(ELEMENTS)
-    recorder.capture_step(lambda: launch_scale(x, y), folder, warmup=1, timed=1, profiled=1, count_faults=False)
+    recorder.capture_step(lambda: launch_scale(x, y), folder, warmup=1, timed=1, profiled=1, count_faults=False, steady_s=0)
 
 
 def read(path):
