@@ -22,6 +22,7 @@ struct ProfileChoice {
   bool none = false;               ///< --no-profile
   /// --graph-profile: of the same steps launched as graphs, for their device times.
   std::vector<std::string> graph_runs = {};
+  bool is_as_profiled = false;  ///< of profiles alone: LinkOptions::is_as_profiled
 };
 
 /// The traces of a job: those that were recorded or, where there are none, made of its profiles, as

@@ -158,6 +158,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     progress.show({"linking ranks", i, job.made_of.size()});
     LinkOptions options{step};
     options.graph_run = graph_run(i);
+    options.is_as_profiled = choice.is_as_profiled;
     links.push_back(generator::link(set.traces[i], job.made_of[i], options));
     links.back().memory = generator::observe_memory(set.traces[i], job.made_of[i]);
   }
