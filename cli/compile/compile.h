@@ -22,14 +22,17 @@ struct ProfileChoice {
   bool none = false;               ///< --no-profile
   /// --graph-profile: of the same steps launched as graphs, for their device times.
   std::vector<std::string> graph_runs = {};
+  bool is_as_profiled = false;  ///< of profiles alone: LinkOptions::is_as_profiled
 };
 
 /// The traces of a job: those that were recorded or, where there are none, made of its profiles, as
-/// far as they show `step` (generator/profile/trace_of_profile.h).
+/// far as they show `step` (generator/profile/trace_of_profile.h). Empty: of a profile alone its
+/// typical step, else the first.
 struct JobTraces {
   et_schema::TraceSet set;
   /// The profiles that traces were made of, in their order; otherwise empty.
   std::vector<et_schema::Profile> made_of;
+  std::optional<std::string> step = {};  ///< that they hold, if it was chosen here
 };
 [[nodiscard]] JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
                                  et_schema::RankGaps gaps = et_schema::RankGaps::kRefused);

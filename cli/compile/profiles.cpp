@@ -129,10 +129,18 @@ JobTraces read_job(const std::vector<std::string>& paths, const std::string& ste
   const auto of_profile = [&](std::string_view content, const std::string& file) {
     job.made_of.push_back(
         et_schema::parse_kineto(content, file, et_schema::KinetoDetail::kArguments));
+    // The ranks of a job have to hold the same step.
+    const std::string chosen = step.empty() && paths.size() == 1 && paths.front() == file
+                                   ? generator::typical_step(job.made_of.back())
+                                   : std::string();
+    if (!chosen.empty()) {
+      job.step = chosen;
+    }
     // A profile that is refused needs no program to ask.
     return generator::trace_of_profile(
         job.made_of.back(),
-        [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); }, step);
+        [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); },
+        job.step.value_or(step));
   };
   job.set = et_schema::read_trace_set(paths, et_schema::process_limits(), gaps, of_profile);
   const auto place = [&job](const Profile& profile) {
@@ -150,6 +158,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
   if (choice.none) {
     return links;
   }
+  const std::vector<std::string>& files = choice.files.empty() ? set.profiles : choice.files;
   const std::vector<std::optional<Profile>> graph_runs = read_graph_runs(choice, set.traces);
   const auto graph_run = [&graph_runs](std::size_t rank) {
     return graph_runs[rank] ? &*graph_runs[rank] : nullptr;
@@ -158,13 +167,14 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     progress.show({"linking ranks", i, job.made_of.size()});
     LinkOptions options{step};
     options.graph_run = graph_run(i);
+    options.is_as_profiled = choice.is_as_profiled;
     links.push_back(generator::link(set.traces[i], job.made_of[i], options));
     links.back().memory = generator::observe_memory(set.traces[i], job.made_of[i]);
   }
   if (!links.empty()) {
     return links;
   }
-  if (!choice.files.empty()) {
+  if (!files.empty()) {
     refuse_gaps(set.traces);
     links.resize(set.traces.size());
     const auto link_rank = [&](int rank, Profile&& profile) {
@@ -179,7 +189,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
       link.losses.add(et_schema::Loss::kOtherRegions, other_regions);
       link.memory = generator::observe_memory(trace, profile);
     };
-    et_schema::read_profiles(choice.files, static_cast<int>(set.traces.size()), link_rank);
+    et_schema::read_profiles(files, static_cast<int>(set.traces.size()), link_rank);
     return links;
   }
   for (const Trace& trace : set.traces) {

@@ -22,10 +22,12 @@ namespace {
 constexpr double kMsPerNs = 1e-6;
 
 et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& progress) {
+  ProfileChoice profiles;
+  profiles.is_as_profiled = arguments.recorded;
   return load_benchmark(arguments.paths,
                         {.partial = generator::PartialRanks::kOneAlone,
                          .allowed_operators = arguments.allowed_operators},
-                        {}, progress)
+                        profiles, progress)
       .bench;
 }
 
@@ -216,12 +218,6 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
         fmt::format("a step meets {} page faults, the profiled ones met {}, at {:.2f} us each",
                     count_text(*profile->minor_faults), count_text(*profile->profiled_minor_faults),
                     predictor::PageFaultCost{}.ns * 1e-3));
-  }
-  if (arguments.recorded && profile && profile->awaited_before_ns > 0) {
-    texts.push_back(fmt::format(
-        "the recorded step waited {:.3f} ms for work from before the profile, which are "
-        "left out of its time",
-        static_cast<double>(profile->awaited_before_ns) * kMsPerNs));
   }
   if (job.is_partial) {
     texts.emplace_back(

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstddef>
-#include <map>
 #include <vector>
 
 #include "et_schema/model/schema_text.h"
@@ -100,23 +99,6 @@ DType default_dtype(const Program& program) {
     }
   }
   return DType::kFloat32;
-}
-
-std::int64_t recorded_step_ns(const Program& program) {
-  if (!program.profile) {
-    return 0;
-  }
-  std::map<std::int64_t, std::int64_t> streams_ns;
-  for (const Instruction& instruction : program.instructions) {
-    if (instruction.timing && instruction.timing->stream) {
-      streams_ns[*instruction.timing->stream] += instruction.timing->device_ns;
-    }
-  }
-  std::int64_t step_ns = own_step_ns(*program.profile);
-  for (const auto& [stream, ns] : streams_ns) {
-    step_ns = std::max(step_ns, ns);
-  }
-  return step_ns;
 }
 
 }  // namespace understudy::et_schema

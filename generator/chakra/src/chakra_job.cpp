@@ -82,7 +82,7 @@ std::map<ChakraLoss, std::uint64_t> chakra_losses(const Program& program) {
   }
   if (program.profile) {
     add(ChakraLoss::kProfile, 1);
-    add(ChakraLoss::kWaits, program.profile->device_waits.size());
+    add(ChakraLoss::kWaits, et_schema::waits_between(*program.profile).size());
   }
   return counts;
 }

@@ -187,6 +187,9 @@ void ChakraOrder::add_waits(const Instruction& instruction, Collector& host) {
   const std::vector<et_schema::DeviceWait>& waits = program_.profile->device_waits;
   for (; next_wait_ < waits.size() && waits[next_wait_].start_ns <= instruction.timing->start_ns;
        ++next_wait_) {
+    if (waits[next_wait_].is_inside) {
+      continue;
+    }
     const bool is_for_all = waits[next_wait_].waits_for == et_schema::DeviceWait::For::kDevice;
     for (const auto& [stream, node] : last_on_stream_) {
       if (is_for_all || stream == last_stream_) {

@@ -60,6 +60,17 @@ JoinNodes join_nodes(const et_schema::Trace& trace, IdRange step, NameTable& nam
   return joined;
 }
 
+std::int64_t JoinedStep::begin_ns(const HostEvents& host) const {
+  if (span.mark != kNoEvent) {
+    return host.events[span.mark].start_ns;
+  }
+  std::int64_t first = kLatestNs;
+  for (const HostIndex event : event_of) {
+    first = event == kNoEvent ? first : std::min(first, host.events[event].start_ns);
+  }
+  return first == kLatestNs ? 0 : first;
+}
+
 std::int64_t JoinedStep::end_ns(const HostEvents& host) const {
   if (span.mark != kNoEvent) {
     return host.events[span.mark].end_ns;

@@ -26,6 +26,8 @@ struct JoinedStep {
   std::vector<HostIndex> event_of;  ///< by position in JoinNodes; kNoEvent where none was found
   std::uint64_t events = 0;  ///< number of its host events, without a mark that no node stands for
 
+  /// The step's start: that of its mark, else of the first joined event.
+  [[nodiscard]] std::int64_t begin_ns(const HostEvents& host) const;
   /// The step's end: that of its mark, else of the last joined event.
   [[nodiscard]] std::int64_t end_ns(const HostEvents& host) const;
 };

@@ -61,6 +61,7 @@ class Summer {
     const HostIndex owner = owner_of(event);
     const bool is_in_none =
         owner == kNoEvent || (!in_.is_in_operator[node_of_[owner]] && is_of_graph(event));
+    sums_.owners.push_back({is_in_none ? et_schema::kNoNode : node_of_[owner], event_ns(event)});
     if (is_in_none) {
       add_outside(event);
       return;
@@ -84,10 +85,7 @@ class Summer {
   /// Adds an event of the joined steps that no node has.
   void add_outside(const DeviceEvent& event) {
     const std::int64_t time_ns = in_.host.relative(event.launch_ns);
-    const auto is_around = [&](const StepSpan& span) {
-      return span.begin_ns <= time_ns && time_ns < span.end_ns;
-    };
-    if (std::ranges::any_of(spans_, is_around)) {
+    if (std::ranges::any_of(spans_, [=](const StepSpan& span) { return span.contains(time_ns); })) {
       add_outside(is_of_graph(event) ? Outside::kGraphLaunch : Outside::kUnlinked,
                   class_of(profile(event.source)), event_ns(event));
     }

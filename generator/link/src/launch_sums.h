@@ -26,7 +26,14 @@ struct Launched {
 /// Adds what each node launched itself to the nodes around it that have times.
 void add_up_launches(const et_schema::Trace& trace, std::vector<std::optional<NodeTimes>>& nodes);
 
+/// The node that launched work of a device, and the work's time.
+struct EventOwner {
+  et_schema::NodeIndex node = et_schema::kNoNode;
+  std::int64_t ns = 0;
+};
+
 struct LaunchSums {
+  std::vector<EventOwner> owners;               ///< by device event
   std::vector<Launched> launched;               ///< by host event: what has no joined one between
   std::vector<et_schema::OutsideTime> outside;  ///< what no node has, for one step
 };

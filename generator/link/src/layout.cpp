@@ -64,9 +64,9 @@ class Layouter {
   /// Places the nodes that only some steps have, as far between their neighbours that all steps
   /// have as in those steps.
   void place_others() {
-    std::vector<std::vector<Anchor>> anchors;
+    std::vector<StepClock> clocks;
     for (const JoinedStep& step : join_.steps) {
-      anchors.push_back(anchors_of(step));
+      clocks.emplace_back(layout_, step, host_);
     }
     std::vector<std::int64_t> of_node;
     for (std::size_t i = 0; i < positions(); ++i) {
@@ -74,7 +74,7 @@ class Layouter {
       for (std::size_t s = 0; s < join_.steps.size(); ++s) {
         const HostIndex event = join_.steps[s].event_of[i];
         if (event != kNoEvent) {
-          of_node.push_back(laid_out(anchors[s], host_.events[event].start_ns));
+          of_node.push_back(clocks[s].typical(host_.events[event].start_ns));
         }
       }
       if (!of_node.empty() && of_node.size() < join_.steps.size()) {
@@ -83,38 +83,10 @@ class Layouter {
     }
   }
 
-  /// A moment of a step, and its place in the typical step.
-  struct Anchor {
-    std::int64_t seen_ns = 0;
-    std::int64_t laid_out_ns = 0;
-  };
-
-  [[nodiscard]] std::vector<Anchor> anchors_of(const JoinedStep& step) const {
-    std::vector<Anchor> anchors = {{begin_ns(step), 0}, {step.end_ns(host_), layout_.step_ns}};
-    for (const auto& [position, start_ns] : layout_.starts) {
-      anchors.push_back({host_.events[step.event_of[position]].start_ns, start_ns});
-    }
-    std::ranges::stable_sort(anchors, {}, &Anchor::seen_ns);
-    return anchors;
-  }
-
-  [[nodiscard]] static std::int64_t laid_out(const std::vector<Anchor>& anchors,
-                                             std::int64_t seen_ns) {
-    const auto after = std::ranges::upper_bound(anchors, seen_ns, {}, &Anchor::seen_ns);
-    if (after == anchors.begin() || after == anchors.end()) {
-      return after == anchors.begin() ? after->laid_out_ns : anchors.back().laid_out_ns;
-    }
-    const auto before = std::prev(after);
-    const double share = static_cast<double>(seen_ns - before->seen_ns) /
-                         static_cast<double>(after->seen_ns - before->seen_ns);
-    const auto between = static_cast<double>(after->laid_out_ns - before->laid_out_ns);
-    return before->laid_out_ns + std::llround(share * between);
-  }
-
   [[nodiscard]] std::vector<Interval> intervals_between_starts() const {
     std::vector<std::int64_t> last;  // starts, by step
     for (const JoinedStep& step : join_.steps) {
-      last.push_back(begin_ns(step));
+      last.push_back(step.begin_ns(host_));
     }
     std::vector<Interval> intervals;
     std::vector<std::int64_t> passed(join_.steps.size());
@@ -135,7 +107,7 @@ class Layouter {
   [[nodiscard]] std::int64_t median_step_ns() const {
     std::vector<std::int64_t> steps;
     for (const JoinedStep& step : join_.steps) {
-      steps.push_back(step.end_ns(host_) - begin_ns(step));
+      steps.push_back(step.end_ns(host_) - step.begin_ns(host_));
     }
     return median(steps);
   }
@@ -177,20 +149,6 @@ class Layouter {
     return order;
   }
 
-  [[nodiscard]] std::int64_t begin_ns(const JoinedStep& step) const {
-    if (step.span.mark != kNoEvent) {
-      return host_.events[step.span.mark].start_ns;
-    }
-    std::optional<std::int64_t> first;
-    for (const HostIndex event : step.event_of) {
-      if (event != kNoEvent) {
-        first =
-            std::min(first.value_or(host_.events[event].start_ns), host_.events[event].start_ns);
-      }
-    }
-    return first.value_or(0);
-  }
-
   [[nodiscard]] std::size_t positions() const {
     return join_.steps.empty() ? 0 : join_.steps.front().event_of.size();
   }
@@ -201,6 +159,28 @@ class Layouter {
 };
 
 }  // namespace
+
+StepClock::StepClock(const Layout& layout, const JoinedStep& step, const HostEvents& host)
+    : moments_{{step.begin_ns(host), 0}, {step.end_ns(host), layout.step_ns}} {
+  for (const auto& [position, start_ns] : layout.starts) {
+    if (step.event_of[position] != kNoEvent) {
+      moments_.push_back({host.events[step.event_of[position]].start_ns, start_ns});
+    }
+  }
+  std::ranges::stable_sort(moments_, {}, &Moment::seen_ns);
+}
+
+std::int64_t StepClock::typical(std::int64_t seen_ns) const {
+  const auto after = std::ranges::upper_bound(moments_, seen_ns, {}, &Moment::seen_ns);
+  if (after == moments_.begin() || after == moments_.end()) {
+    return after == moments_.begin() ? after->typical_ns : moments_.back().typical_ns;
+  }
+  const auto before = std::prev(after);
+  const double share = static_cast<double>(seen_ns - before->seen_ns) /
+                       static_cast<double>(after->seen_ns - before->seen_ns);
+  const auto between = static_cast<double>(after->typical_ns - before->typical_ns);
+  return before->typical_ns + std::llround(share * between);
+}
 
 Layout lay_out(const Join& join, const HostEvents& host) {
   return Layouter(join, host).lay_out();

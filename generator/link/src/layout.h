@@ -17,6 +17,21 @@ struct Layout {
   std::int64_t step_ns = 0;
 };
 
+/// Places moments of one step in the typical step: as far between the starts of the nodes around
+/// them as in that step.
+class StepClock {
+ public:
+  StepClock(const Layout& layout, const JoinedStep& step, const HostEvents& host);
+  [[nodiscard]] std::int64_t typical(std::int64_t seen_ns) const;
+
+ private:
+  struct Moment {
+    std::int64_t seen_ns = 0;
+    std::int64_t typical_ns = 0;
+  };
+  std::vector<Moment> moments_;  ///< in order of seen_ns
+};
+
 /// Lays out the typical step: from each start to the next as long as the median over the steps.
 /// Medians of the starts themselves would not fit the durations: what is slow in one step and what
 /// is slow in another shift in turn what follows. A step waits now here, now there (for other

@@ -20,6 +20,7 @@
 #include "join.h"
 #include "launch_sums.h"
 #include "layout.h"
+#include "shown_step.h"
 #include "statistics.h"
 #include "waits.h"
 
@@ -57,22 +58,24 @@ class Linker {
     host_ = host_events(profile_, names_);
     join_ = join();
     const DeviceTimeline device = et_schema::device_timeline(profile_);
-    const std::vector<HostWait> waits = find_waits(host_, join_);
-    result_.profile.awaited_before_ns = awaited_before(host_, join_, device, waits);
+    const HostEvents as_profiled = host_;
     const std::vector<EventWait> event_waits = find_event_waits(host_, join_);
     if (options_.graph_run != nullptr) {
       graph_ = graph_times(profile_, host_, device, join_, *options_.graph_run);
     }
     const EventCost cost =
         find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
-    take_out(cost, launches(device), host_);
+    if (!options_.is_as_profiled || options_.observer_ns_per_event) {
+      take_out(cost, launches(device), host_);
+    }
     sum_children();
     find_kinds();
     LaunchSums sums = sum_launches({host_, nodes_, join_, device, graph_, is_in_operator_});
     launched_ = std::move(sums.launched);
     result_.profile.outside = std::move(sums.outside);
     result_.nodes.resize(trace_.nodes.size());
-    take_medians(waits, event_waits);
+    const Layout layout = take_medians(event_waits);
+    show_step({trace_, nodes_, join_, as_profiled, device, sums.owners, layout});
     note_kinds();
     add_up_launches(trace_, result_.nodes);
     describe(device, cost);
@@ -201,7 +204,7 @@ class Linker {
                                                    : median(samples);
   }
 
-  void take_medians(const std::vector<HostWait>& waits, const std::vector<EventWait>& event_waits) {
+  Layout take_medians(const std::vector<EventWait>& event_waits) {
     Samples samples;
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) {
       samples.clear();
@@ -222,13 +225,21 @@ class Linker {
             std::move(samples.kernel_classes), samples.reads_pinned};
       }
     }
-    const Layout layout = lay_out(join_, host_);
+    Layout layout = lay_out(join_, host_);
     for (const auto& [position, start_ns] : layout.starts) {
       result_.nodes[nodes_.nodes[position]]->start_ns = start_ns;
     }
     result_.profile.step_ns = layout.step_ns;
-    result_.profile.device_waits = lay_out_waits(waits, layout, join_.steps.size());
     result_.profile.stream_waits = lay_out_event_waits(event_waits, layout, join_.steps.size());
+    return layout;
+  }
+
+  void show_step(const ShownStepInputs& inputs) {
+    ShownStep shown = shown_step(inputs);
+    result_.profile.length_ns = shown.length_ns;
+    result_.profile.host_runs_ahead = shown.host_runs_ahead;
+    result_.profile.device_waits = std::move(shown.waits);
+    result_.work = std::move(shown.work);
   }
 
   struct Samples {

@@ -53,7 +53,7 @@ class TimingSetter {
     set_blocks();
     set_opened();
     program_.profile = link_.profile;
-    keep_waits_between(*program_.profile);
+    mark_waits_inside(*program_.profile);
     add_outside(*program_.profile);
     count_unseen();
     add_up(*program_.profile);
@@ -164,9 +164,8 @@ class TimingSetter {
     }
   }
 
-  /// Waits inside an instruction are in its own time, and its replay will wait again; so only those
-  /// between instructions are kept.
-  void keep_waits_between(et_schema::RecordedProfile& profile) const {
+  /// Waits inside an instruction are in its own time, and its replay will wait again.
+  void mark_waits_inside(et_schema::RecordedProfile& profile) const {
     // Start → end of instructions; the longest of those with the same start.
     std::map<std::int64_t, std::int64_t> busy;
     for (const Instruction& instruction : program_.instructions) {
@@ -179,48 +178,54 @@ class TimingSetter {
     for (auto& [start, end] : busy) {
       end = latest = std::max(latest, end);
     }
-    std::erase_if(profile.device_waits, [&busy](const et_schema::DeviceWait& wait) {
+    for (et_schema::DeviceWait& wait : profile.device_waits) {
       const auto after = busy.upper_bound(wait.start_ns);
-      return after != busy.begin() && std::prev(after)->second > wait.start_ns;
-    });
+      wait.is_inside = after != busy.begin() && std::prev(after)->second > wait.start_ns;
+    }
   }
 
-  [[nodiscard]] std::vector<bool> have_instructions() const {
-    std::vector<bool> have(trace_.nodes.size());
-    for (const Instruction& instruction : program_.instructions) {
+  /// By node: the instruction that it has.
+  [[nodiscard]] std::vector<std::optional<std::uint32_t>> instructions_of_nodes() const {
+    std::vector<std::optional<std::uint32_t>> of_node(trace_.nodes.size());
+    for (std::uint32_t i = 0; i < program_.instructions.size(); ++i) {
+      const Instruction& instruction = program_.instructions[i];
       const NodeIndex node = instruction.timing ? trace_.find(instruction.node_id) : kNoNode;
       if (node != kNoNode) {
-        have[node] = true;
+        of_node[node] = i;
       }
     }
-    return have;
+    return of_node;
   }
 
   /// Adds the time that no instruction holds. An instruction's time includes everything below its
   /// node; the parts of a graph on the host are an exception and have their own.
   void add_outside(et_schema::RecordedProfile& profile) const {
-    const std::vector<bool> is_own = have_instructions();
-    std::vector<bool> is_held_on_device = is_own;
-    std::vector<bool> is_held_on_host = is_own;
+    std::vector<std::optional<std::uint32_t>> holders = instructions_of_nodes();
+    std::vector<bool> is_held_on_host(trace_.nodes.size());
     const std::vector<bool> is_filtered = at_or_below(selected_.filtered);
     const std::vector<bool> is_unknown = at_or_below(unknown_);
+    std::vector<Outside> reasons(trace_.nodes.size(), Outside::kLabel);
     OutsideRows rows;
     for (NodeIndex node = 1; node < trace_.nodes.size(); ++node) {
       const NodeIndex above = trace_.nodes[node].parent;
-      const bool is_part = is_own[above] && is_graph_call(trace_.nodes[above].name);
-      is_held_on_device[node] = is_held_on_device[node] || is_held_on_device[above];
-      is_held_on_host[node] = is_held_on_host[node] || (is_held_on_host[above] && !is_part);
+      const bool is_part = holders[above] && is_graph_call(trace_.nodes[above].name) &&
+                           program_.instructions[*holders[above]].node_id == trace_.nodes[above].id;
+      is_held_on_host[node] = holders[node] || (is_held_on_host[above] && !is_part);
+      holders[node] = holders[node] ? holders[node] : holders[above];
       const std::optional<NodeTimes>& times = link_.nodes[node];
-      if (!times || (times->communicates && !is_unknown[node])) {
+      if (!times) {
+        continue;
+      }
+      const Outside why = is_filtered[node]  ? Outside::kFiltered
+                          : is_unknown[node] ? Outside::kUnseenComm
+                                             : why_outside(node);
+      reasons[node] = why;
+      if (times->communicates && !is_unknown[node]) {
         continue;
       }
       const std::int64_t host_ns = times->is_summed && !is_held_on_host[node] ? times->self_ns : 0;
-      const std::int64_t device_ns =
-          is_held_on_device[node] ? 0 : own_device_ns(trace_, link_, node);
+      const std::int64_t device_ns = holders[node] ? 0 : own_device_ns(trace_, link_, node);
       if (host_ns > 0 || device_ns > 0) {
-        const Outside why = is_filtered[node]  ? Outside::kFiltered
-                            : is_unknown[node] ? Outside::kUnseenComm
-                                               : why_outside(node);
         const bool is_named = why != Outside::kFiltered && why != Outside::kOpened;
         const std::string name(is_named ? trace_.nodes[node].name : "");
         add_row({why, name, host_ns, device_ns,
@@ -236,6 +241,30 @@ class TimingSetter {
     profile.outside.clear();
     std::ranges::transform(rows, std::back_inserter(profile.outside),
                            [](auto& row) { return std::move(row.second); });
+    add_work(holders, reasons);
+  }
+
+  /// Adds what the device did, but for what a filter left out.
+  void add_work(const std::vector<std::optional<std::uint32_t>>& holders,
+                const std::vector<Outside>& reasons) const {
+    std::vector<std::optional<std::uint32_t>> places;
+    for (const LaunchedWork& launched : link_.work) {
+      et_schema::DeviceWork work = launched.work;
+      if (launched.node != kNoNode) {
+        work.instruction = holders[launched.node];
+        work.why = work.instruction ? work.why : reasons[launched.node];
+      }
+      const bool is_left_out = !work.instruction && work.why == Outside::kFiltered;
+      places.push_back(
+          is_left_out ? std::nullopt
+                      : std::optional(static_cast<std::uint32_t>(program_.device_work.size())));
+      if (!is_left_out) {
+        program_.device_work.push_back(work);
+      }
+    }
+    for (et_schema::DeviceWait& wait : program_.profile->device_waits) {
+      wait.work = wait.work ? places[*wait.work] : std::nullopt;
+    }
   }
 
   using OutsideRows = std::map<std::pair<Outside, std::string>, et_schema::OutsideTime>;

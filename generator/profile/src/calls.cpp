@@ -109,14 +109,16 @@ bool only_hands_on(std::string_view name) {
 }
 
 /// Finds operators that nothing tells enough about and whose work is all their own: kernels, of
-/// which a stub takes the time. On a device they launched something, and nothing below them did, or
-/// made memory. Without a device they have nothing below them or, in a profile without any shapes,
-/// nothing that communicates; of those in each other the outermost.
+/// which a stub takes the time. On a device they launched something, and nothing below them that is
+/// replayed did, or made memory; what else was launched below them is theirs. Without a device they
+/// have nothing below them or, in a profile without any shapes, nothing that communicates; of those
+/// in each other the outermost.
 void find_kernels(std::vector<Call>& calls, const HostEvents& host,
                   const et_schema::DeviceTimeline& device) {
   struct Below {
     bool any = false;
     bool launched = false;
+    bool replayed = false;  ///< something that launched
     bool allocated = false;
     bool communicated = false;
   };
@@ -132,7 +134,9 @@ void find_kernels(std::vector<Call>& calls, const HostEvents& host,
     if (host.events[i].parent != kNoEvent) {
       Below& parent = below[host.events[i].parent];
       parent.any = true;
-      parent.launched |= below[i].launched || launched[i];
+      const bool has_launched = below[i].launched || launched[i];
+      parent.launched |= has_launched;
+      parent.replayed |= below[i].replayed || (has_launched && !calls[i].recorded.schema.empty());
       parent.allocated |=
           below[i].allocated || std::ranges::any_of(calls[i].told.tensors, makes_memory);
       parent.communicated |= below[i].communicated || calls[i].communicates ||
@@ -148,7 +152,8 @@ void find_kernels(std::vector<Call>& calls, const HostEvents& host,
     const std::string_view name = host.source(i).name;
     is_inside[i] =
         event.parent != kNoEvent && (is_inside[event.parent] || calls[event.parent].is_kernel);
-    const bool is_own = has_device   ? launched[i] && !below[i].launched && !below[i].allocated
+    const bool is_own = has_device ? launched[i] && !below[i].replayed && !below[i].allocated &&
+                                         !below[i].communicated
                         : has_shapes ? !below[i].any
                                      : !below[i].communicated;
     const bool works =

@@ -219,7 +219,7 @@ std::string Engine::waits_of(std::uint32_t c) const {
       }
     }
     const Instruction& source =
-        job_.programs[classes_[c].program]->instructions[item.task->instruction];
+        job_.programs[classes_[c].program]->instructions[item.task->item_instruction];
     return fmt::format("rank {} waits in {} (node {}) of group '{}' for rank {}",
                        classes_[c].ranks.front(), et_schema::to_string(source.comm->kind),
                        source.node_id, job_.groups[channel.group].name, missing);

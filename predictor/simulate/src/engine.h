@@ -48,6 +48,7 @@ struct StreamState {
   std::int64_t tail_end_ns = 0;  ///< end of the work that its last launch started
   double busy_share = 1;  ///< share of an operator's time on the stream in which its kernels run
   std::int64_t since_ns = 0;  ///< start of its present state
+  std::int64_t free_ns = 0;   ///< end of its last item
   SpanId cause = {};          ///< cause of its present state
   SpanId last = {};
   std::uint32_t arrival_span = kNoIndex;

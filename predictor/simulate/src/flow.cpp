@@ -21,13 +21,23 @@ class FlowBuilder {
         open_(program),
         streams_(program.storages.size()),
         hosts_(program.storages.size()) {
-    flow_.on_device = std::ranges::any_of(
-        program.instructions,
-        [&](const Instruction& instruction) { return touches_device(program, instruction); });
+    flow_.on_device =
+        !program.device_work.empty() ||
+        std::ranges::any_of(program.instructions, [&](const Instruction& instruction) {
+          return touches_device(program, instruction);
+        });
     set_timelines();
     if (flow_.on_device) {
       for (const std::int64_t stream : operator_streams(program)) {
         flow_.streams.push_back({.recorded = stream});
+      }
+      for (const et_schema::DeviceWork& work : program.device_work) {
+        const Stream own{.recorded = work.stream};
+        const bool communicates =
+            work.instruction && is_communication(program.instructions[*work.instruction]);
+        if (!communicates && std::ranges::find(flow_.streams, own) == flow_.streams.end()) {
+          flow_.streams.push_back(own);
+        }
       }
       if (flow_.streams.empty()) {
         flow_.streams.push_back({});

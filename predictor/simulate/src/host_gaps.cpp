@@ -101,7 +101,8 @@ HostGaps host_gaps(const Program& program, const Flow& flow) {
   }
   // The profile does not say what others than the step's own thread waited for.
   std::vector<Gaps> gaps(flow.timelines.size());
-  gaps.front() = Gaps(program.profile->device_waits);
+  const std::vector<DeviceWait> waits = et_schema::waits_between(*program.profile);
+  gaps.front() = Gaps(waits);
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     if (const auto& timing = program.instructions[i].timing) {
       Gaps& own = gaps[flow.instructions[i].timeline];

@@ -26,6 +26,13 @@ struct HostDep {
   std::uint32_t tasks = 0;
 };
 
+/// When recorded work begins: `latency_ns` after its launch, and `turn_ns` after all that it waits
+/// for on the device has ended; before that, if it was launched to begin early.
+struct RecordedTurn {
+  std::int64_t latency_ns = 0;
+  std::int64_t turn_ns = 0;
+};
+
 /// One task of a host thread, and the item that it issues to a stream.
 struct Task {
   std::int64_t gap_ns = 0;
@@ -33,6 +40,10 @@ struct Task {
   std::int64_t device_ns = 0;
   std::uint32_t launches = 0;
   std::uint32_t instruction = kNoIndex;
+  std::uint32_t item_instruction = kNoIndex;  ///< whose work its item is; mostly `instruction`
+  /// Its item is this piece of Program::device_work, and issued at the task's start.
+  std::uint32_t work = kNoIndex;
+  RecordedTurn turn = {};           ///< of such an item
   std::uint32_t stream = kNoIndex;  ///< stream of its item, if it has one
   std::uint32_t item = 0;           ///< its number on the stream, counted from 1
   std::uint32_t call = kNoIndex;    ///< for a communication: its number in the program

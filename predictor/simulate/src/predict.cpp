@@ -132,9 +132,7 @@ TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
       const RankClass& rank = simulation.classes[piece.span.rank_class];
       const Span& span = rank.spans[piece.span.index];
       where = where_of(span, piece.is_gap);
-      name = span.instruction == kNoIndex
-                 ? "end of the step"
-                 : job.programs[rank.program]->instructions[span.instruction].name;
+      name = name_of(*job.programs[rank.program], span);
     }
     et_schema::PredictedPathRow& row = rows[{name, where}];
     row.name = name;
@@ -163,6 +161,12 @@ std::string bound_by(TimeByPlace path, bool on_device) {
 }
 
 }  // namespace
+
+std::string name_of(const Program& program, const Span& span) {
+  return span.instruction != kNoIndex ? program.instructions[span.instruction].name
+         : span.work != kNoIndex      ? std::string(to_string(program.device_work[span.work].why))
+                                      : "end of the step";
+}
 
 Prediction prediction_of(const Job& job, const Simulation& simulation, const HalfWidths& beside) {
   Prediction prediction;
@@ -201,10 +205,10 @@ void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction
       continue;
     }
     et_schema::PredictedRecordedStep step;
-    const std::int64_t step_ns = et_schema::recorded_step_ns(job.program(rank.rank));
-    step.recorded_ms = static_cast<double>(step_ns) * kMsPerNs;
-    // The whole iteration stands for a step that its device ends, not its host.
-    step.predicted_ms = step_ns > et_schema::own_step_ns(*profile)
+    step.recorded_ms =
+        static_cast<double>(et_schema::recorded_step_ns(job.program(rank.rank))) * kMsPerNs;
+    // Of steps that overlap, an iteration is as long as from one to the next.
+    step.predicted_ms = profile->host_runs_ahead
                             ? rank.iteration_ms
                             : static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
     if (profile->unprofiled_step_ns) {

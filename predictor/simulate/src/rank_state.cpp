@@ -76,7 +76,7 @@ void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns,
   const bool was_waiting = host.begin_ns + task.gap_ns < start_ns;
   host.last = add_span(c, host.iteration,
                        {was_waiting ? start_ns : host.begin_ns, start_ns, host.next_ns,
-                        task.instruction, h, SpanKind::kHost, host.cause});
+                        task.instruction, kNoIndex, h, SpanKind::kHost, host.cause});
   if (task.stream != kNoIndex) {
     issue(c, task, host, now_ns);
   }
@@ -85,7 +85,9 @@ void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns,
 void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   Item item{&task, host.iteration, host.next_ns, host.next_ns, host.last};
-  if (task.launches > 0) {
+  if (task.work != kNoIndex) {
+    item.first_launch_ns = item.last_launch_ns = host.start_ns + task.turn.latency_ns;
+  } else if (task.launches > 0) {
     // Launches are spread evenly over the call.
     const auto launches = static_cast<std::int64_t>(task.launches);
     const std::int64_t half_ns = task.host_ns / (2 * launches);
@@ -137,9 +139,9 @@ void Engine::end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, Spa
   if (!is_over) {
     return;
   }
-  const SpanId wait = add_span(
-      c, host.iteration,
-      {host.start_ns, host.start_ns, now_ns, task.instruction, h, SpanKind::kHostWait, cause});
+  const SpanId wait = add_span(c, host.iteration,
+                               {host.start_ns, host.start_ns, now_ns, task.instruction, kNoIndex, h,
+                                SpanKind::kHostWait, cause});
   if (h == 0 && !rank.plan->on_device) {
     const bool for_streams = !(is_before ? task.before : task.behind).empty();
     rank.accounts.wait(now_ns - host.start_ns, for_streams);
@@ -220,13 +222,17 @@ void Engine::advance(std::uint32_t c, std::uint32_t s, std::int64_t now_ns, Span
     stream.does = StreamDoes::kWaitsForOthers;
     return;
   }
-  if (item.first_launch_ns > now_ns) {
+  std::int64_t begin_ns = item.first_launch_ns;
+  stream.cause = item.first_launch_ns > now_ns ? item.issuer : cause;
+  if (item.task->work != kNoIndex) {
+    const bool has_waited = stream.does == StreamDoes::kWaitsForOthers;
+    begin_ns = std::max(begin_ns, (has_waited ? now_ns : stream.free_ns) + item.task->turn.turn_ns);
+  }
+  if (begin_ns > now_ns) {
     stream.does = StreamDoes::kIsLaunched;
-    stream.cause = item.issuer;
-    stream.next_ns = item.first_launch_ns;
+    stream.next_ns = begin_ns;
     return;
   }
-  stream.cause = cause;
   begin_item(c, s, now_ns);
 }
 
@@ -248,8 +254,11 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   rescale(rank, now_ns);
   if (task.launches > 0) {
     const auto launches = static_cast<std::int64_t>(task.launches);
-    const auto alone_ns =
-        static_cast<double>(task.device_ns + launches * options_.device.kernel_gap_ns);
+    const auto alone_ns = static_cast<double>(
+        task.work == kNoIndex
+            ? task.device_ns + launches * options_.device.kernel_gap_ns
+            : std::max<std::int64_t>(task.device_ns + std::min<std::int64_t>(task.turn.turn_ns, 0),
+                                     0));
     const std::int64_t work_ns = std::llround(alone_ns * rank.slowdown);
     stream.work_end_ns = now_ns + work_ns;
     stream.tail_end_ns = item.last_launch_ns + work_ns / launches;
@@ -278,13 +287,14 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   } else {
     --rank.doing.operators;
   }
-  if (item.task->instruction != kNoIndex) {
+  if (item.task->item_instruction != kNoIndex || item.task->work != kNoIndex) {
     const bool waited = !is_call && stream.tail_end_ns > stream.work_end_ns;
     stream.last = add_span(c, item.iteration,
-                           {stream.since_ns, stream.since_ns, now_ns, item.task->instruction, s,
-                            is_call ? SpanKind::kMoving : SpanKind::kDevice,
+                           {stream.since_ns, stream.since_ns, now_ns, item.task->item_instruction,
+                            item.task->work, s, is_call ? SpanKind::kMoving : SpanKind::kDevice,
                             waited ? item.issuer : stream.cause, waited ? item.last_launch_ns : 0});
   }
+  stream.free_ns = now_ns;
   stream.does = StreamDoes::kNothing;
   stream.pop();
   const std::uint64_t items = rank.plan->items[s];
@@ -345,9 +355,9 @@ void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   }
   stream.does = StreamDoes::kWaitsForRanks;
   ++rank.doing.communications;
-  const SpanId arrival = add_span(
-      c, item.iteration,
-      {now_ns, now_ns, now_ns, item.task->instruction, s, SpanKind::kArrived, stream.cause});
+  const SpanId arrival = add_span(c, item.iteration,
+                                  {now_ns, now_ns, now_ns, item.task->item_instruction,
+                                   item.task->work, s, SpanKind::kArrived, stream.cause});
   stream.arrival_span = arrival.index;
   Meeting& meeting = meetings.open[number];
   ++meeting.count;

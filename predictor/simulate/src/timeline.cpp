@@ -77,7 +77,7 @@ class TraceWriter {
     const bool is_none = span.instruction == kNoIndex;
     const Instruction* source =
         is_none ? nullptr : &job_.programs[rank.program]->instructions[span.instruction];
-    std::string text = is_none ? "end of the step" : source->name;
+    std::string text = name_of(*job_.programs[rank.program], span);
     if (span.kind == SpanKind::kHostWait) {
       text = is_none ? "wait for the device" : text + " (waits)";
     } else if (span.kind == SpanKind::kArrived) {

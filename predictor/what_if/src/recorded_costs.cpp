@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "et_schema/model/comm_traits.h"
@@ -9,6 +10,7 @@
 #include "et_schema/support/error.h"
 #include "predictor/simulate/flow.h"
 #include "predictor/simulate/host_gaps.h"
+#include "predictor/simulate/recorded_step.h"
 #include "recorded_waits.h"
 
 namespace understudy::predictor {
@@ -59,7 +61,8 @@ Estimate with_faults(double ns, double faults, const PageFaultCost& fault) {
 
 }  // namespace
 
-RecordedCosts::RecordedCosts(const Job& job, const PageFaultCost& fault) : fault_(fault) {
+RecordedCosts::RecordedCosts(const Job& job, const PageFaultCost& fault)
+    : is_partial_(job.is_partial), fault_(fault) {
   refuse_unprofiled(job);
   std::vector<Flow> flows;
   for (const Program* program : job.programs) {
@@ -90,6 +93,11 @@ OperatorCost RecordedCosts::of_operator(const Program& program,
 
 Estimate RecordedCosts::of_gap(const Program& program, const Instruction& instruction) const {
   return known(row_of(program, instruction).gap_ns, kModel);
+}
+
+std::optional<Estimate> RecordedCosts::of_end(const Program& program) const {
+  const auto found = ends_.find(&program);
+  return found == ends_.end() ? std::nullopt : std::optional(known(found->second, kModel));
 }
 
 /// The rank that came last waited for nobody: what it took.
@@ -126,9 +134,14 @@ const RecordedCosts::Row& RecordedCosts::row_of(const Program& program,
 void RecordedCosts::add(const Program& program, const Flow& flow,
                         const std::vector<std::int64_t>& host_ns) {
   const HostGaps gaps = host_gaps(program, flow);
+  const std::optional<RecordedStep> step = recorded_step(program, flow);
   const ObservedComms seen = observed_comms(program, flow);
   std::vector<Row>& rows = rows_[&program];
   rows.resize(program.instructions.size());
+  std::map<const Instruction*, double> recorded_ns;
+  if (step) {
+    ends_[&program] = static_cast<double>(step->end.host_ns);
+  }
   bool is_first = true;
   for (std::size_t at = 0; at < rows.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
@@ -136,9 +149,13 @@ void RecordedCosts::add(const Program& program, const Flow& flow,
       continue;
     }
     Row& row = rows[at];
-    row.host_ns = seen.call_is_wait[at] ? 0 : static_cast<double>(host_ns[at]);
-    row.gap_ns = seen.gap_is_wait[at] ? 0 : static_cast<double>(gaps.of_instruction[at].host_ns);
-    if (is_first && flow.instructions[at].timeline == 0) {
+    row.host_ns = static_cast<double>(seen.call_is_wait[at] ? 0
+                                      : step                ? step->calls[at].host_ns
+                                                            : host_ns[at]);
+    row.gap_ns = static_cast<double>(seen.gap_is_wait[at] ? 0
+                                     : step               ? step->gaps[at].host_ns
+                                                          : gaps.of_instruction[at].host_ns);
+    if (!step && is_first && flow.instructions[at].timeline == 0) {
       // Iterations follow each other: what came behind the last operator is before the first.
       row.gap_ns += static_cast<double>(gaps.at_end.host_ns);
       is_first = false;
@@ -149,6 +166,16 @@ void RecordedCosts::add(const Program& program, const Flow& flow,
       row.device_ns = static_cast<double>(instruction.timing->device_ns);
       row.launches = instruction.timing->launches;
     }
+  }
+  // Of a rank alone its calls are played with the waits for others that they had.
+  for (const et_schema::DeviceWork& work : program.device_work) {
+    const Instruction* call = work.instruction ? &program.instructions[*work.instruction] : nullptr;
+    if (is_partial_ && call != nullptr && is_communication(*call)) {
+      recorded_ns[call] += static_cast<double>(work.device_ns);
+    }
+  }
+  for (const auto& [call, ns] : recorded_ns) {
+    communications_[call] = ns;
   }
   spread_faults(program, rows);
 }

@@ -210,7 +210,15 @@ Estimate WhatIfCosts::of_communication(const CommCall& call) const {
 }
 
 Estimate WhatIfCosts::of_gap(const Program& program, const Instruction& instruction) const {
-  Estimate estimate = costs_.of_gap(program, instruction);
+  return of_host(costs_.of_gap(program, instruction));
+}
+
+std::optional<Estimate> WhatIfCosts::of_end(const Program& program) const {
+  const std::optional<Estimate> end = costs_.of_end(program);
+  return end ? std::optional(of_host(*end)) : std::nullopt;
+}
+
+Estimate WhatIfCosts::of_host(Estimate estimate) const {
   for (const WhatIf& question : questions_) {
     if (question.target == WhatIfTarget::kHost) {
       estimate = scaled(estimate, question.factor);

@@ -141,7 +141,8 @@ Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, Pacer
   UNDERSTUDY_ASSERT(program.profile.has_value());
   RecordedWork work;
   // The profile says only what the step's own thread waited for.
-  Gaps of_caller(program.profile->device_waits);
+  const std::vector<DeviceWait> waits = et_schema::waits_between(*program.profile);
+  Gaps of_caller(waits);
   std::map<std::uint64_t, Gaps> of_threads;
   for (const std::uint64_t thread : options_.own_threads) {
     of_threads.emplace(thread, Gaps({}));

@@ -7,6 +7,7 @@
 #include "et_schema/pytorch_et/process_groups.h"
 #include "et_schema/support/enum_names.h"
 #include "et_schema/support/json_record.h"
+#include "program_names.h"
 
 namespace understudy::et_schema {
 
@@ -17,6 +18,8 @@ namespace {
 constexpr EnumNames<JoinKind::kOwn> kJoinNames("record function id", "order", "own");
 constexpr EnumNames<DeviceWait::For::kEvent> kWaitNames("device", "stream", "event");
 
+}  // namespace
+
 std::optional<Outside> outside_named(std::string_view name) {
   for (std::size_t i = 0; i < kOutsideCount; ++i) {
     if (to_string(static_cast<Outside>(i)) == name) {
@@ -25,8 +28,6 @@ std::optional<Outside> outside_named(std::string_view name) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 static constexpr const char* kFormat = "understudy-bench";
 
@@ -167,6 +168,10 @@ void members(auto& json, SameAs<DeviceWait> auto& wait) {
   json("for", wait.waits_for,
        Names{[](std::string_view name) { return kWaitNames.find(name); },
              R"("device", "stream" or "event")"});
+  json.unless(0, "own_ns", wait.own_ns, AtLeast{0});
+  json.unless(false, "is_inside", wait.is_inside);
+  json.unless(std::size_t{0}, "thread", wait.thread);
+  json.unless(std::nullopt, "work", wait.work);
 }
 
 void members(auto& json, SameAs<StreamWait> auto& wait) {
@@ -186,7 +191,8 @@ void members(auto& json, SameAs<RecordedProfile> auto& profile) {
              R"("record function id", "order" or "own")"});
   json("steps", profile.steps);
   json("step_ns", profile.step_ns);
-  json.unless(0, "awaited_before_ns", profile.awaited_before_ns, AtLeast{0});
+  json.unless(0, "length_ns", profile.length_ns, AtLeast{0});
+  json.unless(false, "host_runs_ahead", profile.host_runs_ahead);
   json("unprofiled_step_ns", profile.unprofiled_step_ns);
   json("minor_faults", profile.minor_faults);
   json("profiled_minor_faults", profile.profiled_minor_faults);

@@ -36,6 +36,7 @@ class Checker {
     }
     check_instructions(program_.instructions, 0);
     check_heap_blocks();
+    check_device_work();
     if (program_.profile) {
       check_profile(*program_.profile);
     }
@@ -76,8 +77,12 @@ class Checker {
         fail("profile.device_waits", "starts in order, from 0 to 2^60 ns",
              std::to_string(wait.start_ns));
       }
-      if (wait.host_ns < 0 || wait.host_ns > kLatestNs) {
+      if (wait.host_ns < 0 || wait.host_ns > kLatestNs || wait.own_ns > wait.host_ns) {
         fail("profile.device_waits", "durations from 0 to 2^60 ns", std::to_string(wait.host_ns));
+      }
+      if (wait.work && *wait.work >= program_.device_work.size()) {
+        fail("profile.device_waits, work", below(program_.device_work.size(), "pieces of work"),
+             std::to_string(*wait.work));
       }
       last_ns = wait.start_ns;
     }
@@ -103,6 +108,21 @@ class Checker {
       if (!is_timed) {
         fail("heap_blocks", "blocks of instructions with a timing",
              fmt::format("{} of instruction {}", blocks.size(), index));
+      }
+    }
+  }
+
+  void check_device_work() const {
+    for (const DeviceWork& work : program_.device_work) {
+      const std::int64_t least = std::min({work.launch_ns, work.lag_ns, work.device_ns});
+      const std::int64_t most =
+          std::max({work.launch_ns, work.lag_ns, work.device_ns, work.start_ns});
+      if (least < 0 || work.start_ns < -kLatestNs || most > kLatestNs) {
+        fail("device work", "times from 0 to 2^60 ns", std::to_string(least < 0 ? least : most));
+      }
+      if (work.instruction && *work.instruction >= program_.instructions.size()) {
+        fail("device work, of", below(program_.instructions.size(), "instructions"),
+             std::to_string(*work.instruction));
       }
     }
   }

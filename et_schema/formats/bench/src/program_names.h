@@ -12,5 +12,6 @@ namespace understudy::et_schema {
 /// A kind of rule without parameters.
 [[nodiscard]] std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name);
 [[nodiscard]] std::optional<CommKind> comm_kind_from_string(std::string_view name);
+[[nodiscard]] std::optional<Outside> outside_named(std::string_view name);
 
 }  // namespace understudy::et_schema

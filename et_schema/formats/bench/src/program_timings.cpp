@@ -15,6 +15,20 @@ void line_members(auto& line, SameAs<KernelClassTime> auto& time) {
   line("ns", time.ns);
 }
 
+/// {"of":12,"launch_ns":…,"start_ns":…,"device_ns":…}, or "why" in place of "of".
+void line_members(auto& line, SameAs<DeviceWork> auto& work) {
+  line.if_any("of", work.instruction);
+  if (!work.instruction) {
+    line.named("why", work.why, outside_named, "a reason of docs/formats.md");
+  }
+  line.if_any("thread", work.thread);
+  line("launch_ns", work.launch_ns);
+  line.if_any("lag_ns", work.lag_ns);
+  line("start_ns", work.start_ns);
+  line("device_ns", work.device_ns);
+  line("stream", work.stream);
+}
+
 namespace {
 
 using simdjson::dom::element;
@@ -71,8 +85,11 @@ std::string timings_to_text(const Program& program) {
       program.instructions,
       [](const Instruction& instruction) { return instruction.timing.has_value(); }));
   LineText text;
-  text.out.reserve(kBytesPerLine * (count + 1));
-  append_line(text, [&](LineWriter& line) { line("timings", count); });
+  text.out.reserve(kBytesPerLine * (count + program.device_work.size() + 1));
+  append_line(text, [&](LineWriter& line) {
+    line("timings", count);
+    line.if_any("work", program.device_work.size());
+  });
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     if (!program.instructions[i].timing) {
       continue;
@@ -93,12 +110,18 @@ std::string timings_to_text(const Program& program) {
       line.if_any("classes", timing.kernel_classes);
     });
   }
+  for (const DeviceWork& work : program.device_work) {
+    append_line(text, [&](LineWriter& line) { line_members(line, work); });
+  }
   return std::move(text.out);
 }
 
 void apply_timings(std::string_view text, const std::string& file, Program& program) {
   ProgramLines lines(text, file);
-  const std::uint64_t count = lines.count(lines.next("the header {\"timings\":…}"), "timings");
+  const object header = lines.next("the header {\"timings\":…}");
+  const std::uint64_t count = lines.count(header, "timings");
+  const std::uint64_t work =
+      header["work"].error() == simdjson::SUCCESS ? lines.count(header, "work") : 0;
   const std::string expected = "one of " + std::to_string(count) + " timings";
   std::uint64_t next = 0;
   for (std::uint64_t k = 0; k < count; ++k) {
@@ -119,7 +142,12 @@ void apply_timings(std::string_view text, const std::string& file, Program& prog
     }
     next = index + 1;
   }
-  lines.expect_end("the end: the header announces " + std::to_string(count) + " timings");
+  for (std::uint64_t k = 0; k < work; ++k) {
+    LineReader line(lines, lines.next("one of " + std::to_string(work) + " pieces of work"), "");
+    line_members(line, program.device_work.emplace_back());
+  }
+  lines.expect_end("the end: the header announces " + std::to_string(count) + " timings" +
+                   (work > 0 ? " and " + std::to_string(work) + " pieces of work" : ""));
 }
 
 }  // namespace understudy::et_schema

@@ -42,12 +42,17 @@ std::string coverage_text(const et_schema::Coverage& coverage) {
   if (coverage.selected == 0) {
     return "no operator was selected";
   }
+  // Operators of the program say nothing of what its labels and graphs launched.
+  const std::string share =
+      coverage.time && !coverage.device_time.empty()
+          ? fmt::format(" ({} of the step's device time)", cli::percent_text(coverage.time))
+          : std::string();
   if (coverage.exact == coverage.selected) {
-    return fmt::format("all {} operators were replayed as recorded",
-                       with_commas(coverage.selected));
+    return fmt::format("all {} operators were replayed as recorded{}",
+                       with_commas(coverage.selected), share);
   }
-  return fmt::format("{} of {} operators were replayed, {} of them as recorded",
-                     cli::percent_text(coverage.count), with_commas(coverage.selected),
+  return fmt::format("{} of {} operators were replayed{}, {} of them as recorded",
+                     cli::percent_text(coverage.count), with_commas(coverage.selected), share,
                      with_commas(coverage.exact));
 }
 

@@ -292,7 +292,23 @@ struct HostProbe {
 /// profile, which shows the cheapest events only.
 inline constexpr std::string_view kObserverMeasured = "measured at the capture";
 
-/// A call of the original that did nothing but wait for its device.
+/// A kernel, copy or memset of one of the original's steps.
+struct DeviceWork {
+  /// That launched it, with all below it; none: none did, for the reason `why`.
+  std::optional<std::uint32_t> instruction = {};
+  Outside why = Outside::kUnlinked;
+  std::uint64_t thread = 0;    ///< Instruction::thread of its launch; 0: of no instruction's
+  std::int64_t launch_ns = 0;  ///< since the step's start on the host
+  std::int64_t lag_ns = 0;     ///< from its launch to its start; 0: its launch is not known
+  std::int64_t start_ns = 0;   ///< since the step's start, in the profile's own time
+  std::int64_t device_ns = 0;
+  std::int64_t stream = 0;
+  [[nodiscard]] std::int64_t end_ns() const { return start_ns + device_ns; }
+  bool operator==(const DeviceWork&) const = default;
+};
+
+/// A call of the original that waited for its device: a synchronization, or a copy that returned
+/// when it was done.
 struct DeviceWait {
   enum class For : std::uint8_t {
     kDevice,  ///< all that was issued to the device
@@ -302,6 +318,10 @@ struct DeviceWait {
   std::int64_t start_ns = 0;  ///< since the step's start on the host
   std::int64_t host_ns = 0;   ///< for so long
   For waits_for = For::kDevice;
+  std::int64_t own_ns = 0;                 ///< of host_ns, what the call took by itself
+  bool is_inside = false;                  ///< an instruction made the call
+  std::uint64_t thread = 0;                ///< Instruction::thread; 0: of no instruction's
+  std::optional<std::uint32_t> work = {};  ///< in Program::device_work: the last that it waited for
   bool operator==(const DeviceWait&) const = default;
 };
 
@@ -325,11 +345,10 @@ struct RecordedProfile {
   std::uint64_t bytes = 0;         ///< uncompressed
   std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
   JoinKind join = JoinKind::kRecordFunctionId;
-  std::uint64_t steps = 1;   ///< profiled steps that the medians are over
-  std::int64_t step_ns = 0;  ///< duration of the step on the host, observer cost removed
-  std::int64_t awaited_before_ns =
-      0;  ///< of step_ns: the host waited for work from before the
-          ///< profile, longer than for what a step leaves undone itself
+  std::uint64_t steps = 1;       ///< profiled steps that the medians are over
+  std::int64_t step_ns = 0;      ///< duration of the step on the host, observer cost removed
+  std::int64_t length_ns = 0;    ///< of the step, its device's work included; 0: it shows no device
+  bool host_runs_ahead = false;  ///< steps begin while the device is at work on the one before
   std::optional<std::int64_t> unprofiled_step_ns = {};     ///< median of the steps that nothing
                                                            ///< observed, where the capture tells
   std::optional<std::int64_t> minor_faults = {};           ///< page faults of such a step, likewise
@@ -353,10 +372,17 @@ struct RecordedProfile {
   std::map<std::string, std::string> kernel_settings = {};
   std::map<std::string, std::string> variables = {};
   std::optional<HostProbe> host_probe = {};   ///< beside the profiled steps, if captured
-  std::vector<DeviceWait> device_waits = {};  ///< those in no instruction, in order of start
+  std::vector<DeviceWait> device_waits = {};  ///< of the step of device_work, in order of start
   std::vector<StreamWait> stream_waits = {};  ///< where the profile tells events, in order of start
   bool operator==(const RecordedProfile&) const = default;
 };
+
+/// Those that no instruction made.
+[[nodiscard]] inline std::vector<DeviceWait> waits_between(const RecordedProfile& profile) {
+  std::vector<DeviceWait> waits = profile.device_waits;
+  std::erase_if(waits, [](const DeviceWait& wait) { return wait.is_inside; });
+  return waits;
+}
 
 /// The benchmark of one rank: instructions in order of issue over numbered slots.
 struct Program {
@@ -369,6 +395,8 @@ struct Program {
   std::optional<RecordedProfile> profile;    ///< absent: no instruction has a timing
   HeapBlocksByInstruction heap_blocks = {};  ///< of instructions with a timing, where the profile
                                              ///< shows memory; none is empty
+  /// All that the device did in the step of median length, in order of launches.
+  std::vector<DeviceWork> device_work = {};
   /// Machine code of Triton's kernels that its instructions launch, in order of keys; others of
   /// them have none.
   std::vector<CompiledKernel> kernels = {};

@@ -22,15 +22,12 @@ namespace understudy::et_schema {
 /// it, float32 where none does.
 [[nodiscard]] DType default_dtype(const Program& program);
 
-/// The step's part on the host, without its waits for work from before the profile.
-[[nodiscard]] constexpr std::int64_t own_step_ns(const RecordedProfile& profile) {
-  return std::max<std::int64_t>(profile.step_ns - profile.awaited_before_ns, 0);
+/// How long the recorded step took; 0: no profile is linked.
+[[nodiscard]] constexpr std::int64_t recorded_step_ns(const Program& program) {
+  return !program.profile                 ? 0
+         : program.profile->length_ns > 0 ? program.profile->length_ns
+                                          : program.profile->step_ns;
 }
-
-/// How long the recorded step took: own_step_ns(), or what the busiest stream of its device took,
-/// where that is more. A profile tells no end of a step that nothing synchronises. 0: no profile is
-/// linked.
-[[nodiscard]] std::int64_t recorded_step_ns(const Program& program);
 
 // What is taken for true of tensors made before the step of which a trace says too little.
 // Operators on them do not count as exact (docs/metrics.md, "Coverage").

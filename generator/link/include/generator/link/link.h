@@ -31,10 +31,17 @@ struct NodeTimes {
   bool communicates = false;  ///< it or a node around it is a communication
 };
 
+/// Work of a device, its instruction not yet known.
+struct LaunchedWork {
+  et_schema::DeviceWork work;
+  et_schema::NodeIndex node = et_schema::kNoNode;  ///< that launched it
+};
+
 /// What a profile says about the nodes of a trace.
 struct Link {
   et_schema::RecordedProfile profile;
   std::vector<std::optional<NodeTimes>> nodes;  ///< by node; none outside of the step
+  std::vector<LaunchedWork> work;  ///< of the step of median length, in order of launches
   et_schema::Losses losses;
   ObservedMemory memory;  ///< of the traced step itself; see observe_memory()
   /// The same as et_schema::CapturedRank::untouched_tensor_bytes.
@@ -56,6 +63,7 @@ struct LinkOptions {
   /// The cost of recording one event, if it was measured; otherwise the profile gives it.
   std::optional<double> observer_ns_per_event = {};
   double observer_ns_per_launch = 0;  ///< of recording a launch on a device, on top of that
+  bool is_as_profiled = false;        ///< that cost stays in the times, unless it was measured
   std::optional<std::int64_t> minor_faults = {};           ///< page faults of an unprofiled step
   std::optional<std::int64_t> profiled_minor_faults = {};  ///< of a step of the profile
   std::optional<et_schema::HostProbe> host_probe = {};     ///< beside the steps of the profile

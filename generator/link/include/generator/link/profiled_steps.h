@@ -12,6 +12,9 @@ struct StepSpan {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;  ///< exclusive: the step has what started before it
   HostIndex mark = kNoEvent;
+  [[nodiscard]] bool contains(std::int64_t time_ns) const {
+    return begin_ns <= time_ns && time_ns < end_ns;
+  }
 };
 
 [[nodiscard]] StepSpan whole_profile(const HostEvents& host);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +81,11 @@ class Costs {
   /// Of the host before `instruction`, since the end of the instruction before it on its thread.
   [[nodiscard]] virtual Estimate of_gap(const Program& program,
                                         const Instruction& instruction) const = 0;
+  /// Of the host behind the last instruction; nothing unless all costs are those of the step that
+  /// the program was recorded in. Only then is that step's device work simulated piece by piece.
+  [[nodiscard]] virtual std::optional<Estimate> of_end(const Program& /*program*/) const {
+    return std::nullopt;
+  }
 };
 
 }  // namespace understudy::predictor

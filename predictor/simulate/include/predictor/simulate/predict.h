@@ -8,6 +8,9 @@
 
 namespace understudy::predictor {
 
+/// Of the span's operator or, if no instruction launched it, why; "end of the step".
+[[nodiscard]] std::string name_of(const Program& program, const Span& span);
+
 /// What of an iteration's length rests on one estimate.
 struct Contribution {
   double ns = 0;

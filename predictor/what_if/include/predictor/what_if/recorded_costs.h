@@ -36,6 +36,7 @@ class RecordedCosts final : public Costs {
   [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
   [[nodiscard]] Estimate of_gap(const Program& program,
                                 const Instruction& instruction) const override;
+  [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;
 
  private:
   struct Row {
@@ -51,8 +52,10 @@ class RecordedCosts final : public Costs {
                           const std::optional<ObservedComm>& seen);
   static void spread_faults(const Program& program, std::vector<Row>& rows);
 
+  bool is_partial_;
   PageFaultCost fault_;
   std::unordered_map<const Program*, std::vector<Row>> rows_;
+  std::unordered_map<const Program*, double> ends_;  ///< where the device's work is recorded
   std::unordered_map<const Instruction*, double> communications_;
   std::optional<double> ns_per_byte_;  ///< of a CPU's communications
 };

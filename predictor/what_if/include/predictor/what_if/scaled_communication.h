@@ -22,6 +22,9 @@ class ScaledCommunication final : public Costs {
                                 const Instruction& instruction) const override {
     return costs_.of_gap(program, instruction);
   }
+  [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override {
+    return costs_.of_end(program);
+  }
 
  private:
   const Costs& costs_;

@@ -58,8 +58,11 @@ class WhatIfCosts final : public Costs {
   [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
   [[nodiscard]] Estimate of_gap(const Program& program,
                                 const Instruction& instruction) const override;
+  [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;
 
  private:
+  [[nodiscard]] Estimate of_host(Estimate estimate) const;
+
   const Costs& costs_;
   std::vector<WhatIf> questions_;
 };

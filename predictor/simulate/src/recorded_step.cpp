@@ -1,0 +1,110 @@
+#include "predictor/simulate/recorded_step.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace understudy::predictor {
+namespace {
+
+/// One timeline's launches and waits, handed out in order.
+class Moments {
+ public:
+  void add(std::int64_t at_ns, std::optional<std::uint32_t> wait, std::optional<std::uint32_t> work,
+           std::int64_t waits_ns) {
+    all_.push_back({at_ns, wait, work, waits_ns});
+  }
+  void sort() {
+    // What was launched as a wait began was launched before it.
+    std::ranges::stable_sort(all_, {}, [](const Moment& moment) {
+      return std::pair(moment.at_ns, moment.wait.has_value());
+    });
+  }
+
+  /// The part until `end_ns`, and all moments before `until_ns` that no part before has.
+  HostPart until(std::int64_t end_ns, std::int64_t until_ns) {
+    HostPart part;
+    const std::int64_t whole_ns = std::max<std::int64_t>(end_ns - now_ns_, 0);
+    std::vector<std::int64_t> before_ns;
+    std::int64_t waits_ns = 0;
+    for (; next_ < all_.size() && all_[next_].at_ns < until_ns; ++next_) {
+      const Moment& moment = all_[next_];
+      const std::int64_t passed_ns =
+          std::clamp<std::int64_t>(moment.at_ns - now_ns_, waits_ns, whole_ns);
+      before_ns.push_back(passed_ns - waits_ns);
+      waits_ns += std::min(moment.waits_ns, whole_ns - passed_ns);
+      part.moments.push_back({0, moment.work, moment.wait});
+    }
+    part.host_ns = whole_ns - waits_ns;
+    for (std::size_t i = 0; i < before_ns.size() && part.host_ns > 0; ++i) {
+      part.moments[i].share =
+          std::min(static_cast<double>(before_ns[i]) / static_cast<double>(part.host_ns), 1.0);
+    }
+    now_ns_ = std::max(now_ns_, end_ns);
+    return part;
+  }
+
+ private:
+  struct Moment {
+    std::int64_t at_ns = 0;
+    std::optional<std::uint32_t> wait;
+    std::optional<std::uint32_t> work;
+    std::int64_t waits_ns = 0;  ///< for so long the host did nothing
+  };
+  std::vector<Moment> all_;
+  std::size_t next_ = 0;
+  std::int64_t now_ns_ = 0;
+};
+
+std::vector<Moments> moments_of(const Program& program, const Flow& flow) {
+  std::vector<Moments> moments(flow.timelines.size());
+  const auto of_thread = [&](std::uint64_t thread) -> Moments& {
+    const auto found = std::ranges::find(flow.timelines, thread);
+    return found == flow.timelines.end()
+               ? moments.front()
+               : moments[static_cast<std::size_t>(found - flow.timelines.begin())];
+  };
+  for (std::uint32_t i = 0; i < program.device_work.size(); ++i) {
+    const et_schema::DeviceWork& work = program.device_work[i];
+    of_thread(work.thread).add(work.launch_ns, {}, i, 0);
+  }
+  for (std::uint32_t i = 0; i < program.profile->device_waits.size(); ++i) {
+    const et_schema::DeviceWait& wait = program.profile->device_waits[i];
+    of_thread(wait.thread).add(wait.start_ns, i, {}, wait.host_ns - wait.own_ns);
+  }
+  std::ranges::for_each(moments, &Moments::sort);
+  return moments;
+}
+
+}  // namespace
+
+std::optional<RecordedStep> recorded_step(const Program& program, const Flow& flow) {
+  if (!program.profile || program.device_work.empty()) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
+  std::vector<Moments> moments = moments_of(program, flow);
+  std::vector<std::uint32_t> last(flow.timelines.size());
+  RecordedStep step;
+  for (std::uint32_t at = 0; at < program.instructions.size(); ++at) {
+    const auto& timing = program.instructions[at].timing;
+    HostPart& gap = step.gaps.emplace_back();
+    HostPart& call = step.calls.emplace_back();
+    if (timing) {
+      const std::uint32_t timeline = flow.instructions[at].timeline;
+      const std::int64_t end_ns = timing->start_ns + timing->host_ns;
+      gap = moments[timeline].until(timing->start_ns, timing->start_ns);
+      call = moments[timeline].until(end_ns, end_ns);
+      last[timeline] = at;
+    }
+  }
+  step.end = moments.front().until(program.profile->step_ns, kEver);
+  for (std::size_t timeline = 1; timeline < moments.size(); ++timeline) {
+    for (const HostMoment& rest : moments[timeline].until(0, kEver).moments) {
+      step.calls[last[timeline]].moments.push_back({1, rest.work, rest.wait});
+    }
+  }
+  return step;
+}
+
+}  // namespace understudy::predictor
