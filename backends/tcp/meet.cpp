@@ -4,41 +4,54 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <random>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
+#include "et_schema/support/quote.h"
 
 namespace understudy::backends {
 namespace {
 
-/// What a rank writes first on a connection that it makes, so that a stranger's is not taken.
+/// As hexadecimal digits.
+using Digits = std::array<char, 64>;
+
+/// What a rank writes first on a connection that it makes.
 struct Hello {
-  std::uint64_t secret = 0;  ///< of the rank that is called
-  std::int64_t rank = 0;     ///< that calls
+  std::int64_t rank = 0;  ///< that calls
+  Digits number{};        ///< that nobody can guess
+  Digits proof{};         ///< that it knows the job's key
 };
 
-/// Where a rank listens.
-struct Door {
+/// One who has called, and may be a stranger.
+struct Caller {
+  Socket socket;
+  Deadline patience;
+  Hello hello = {};
+  std::size_t got_bytes = 0;
+};
+
+constexpr std::chrono::seconds kPatience{5};
+
+[[nodiscard]] std::optional<Address> address_of(const std::string& text) {
+  std::istringstream words(text);
   Address address;
-  std::uint64_t secret = 0;
-};
-
-[[nodiscard]] std::string text_of(const Door& door) {
-  return fmt::format("{} {} {}", door.address.host, door.address.port, door.secret);
+  const bool is_whole(words >> address.host >> address.port);
+  return is_whole ? std::optional(address) : std::nullopt;
 }
 
-[[nodiscard]] std::optional<Door> door_of(const std::string& text) {
-  std::istringstream words(text);
-  Door door;
-  const bool is_whole(words >> door.address.host >> door.address.port >> door.secret);
-  return is_whole ? std::optional(door) : std::nullopt;
+[[nodiscard]] Digits digits_of(const std::string& text) {
+  Digits digits{};
+  std::ranges::copy(text, digits.begin());
+  return digits;
 }
 
 [[nodiscard]] std::string variable(const char* name) {
@@ -75,28 +88,29 @@ class Meeting {
     options.isServer = launch_.rank == 0 && !has_agent_store();
     options.waitWorkers = false;
     options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(time_limit_s_ * 1000));
+    if (options.isServer) {
+      Address address{launch_.address, launch_.port};
+      options.masterListenFd = listen_for_store(address).release();
+      options.port = static_cast<std::uint16_t>(address.port);
+    }
     // A store of rank 0 must outlive the others' questions: it stays until the process ends.
     static c10::intrusive_ptr<c10d::TCPStore> store;
     store = c10::make_intrusive<c10d::TCPStore>(launch_.address, options);
     // A script under one torchrun may start several programs, one after the other.
-    const std::string run = fmt::format(
-        "understudy/{}/{}", variable("TORCHELASTIC_RUN_ID"),
-        store->add(
-            fmt::format("understudy/{}/{}/starts", variable("TORCHELASTIC_RUN_ID"), launch_.rank),
-            1));
-    Door own{{own_address_towards(launch_.address, launch_.port), 0}, std::random_device{}()};
-    own.secret = (own.secret << 32U) | std::random_device{}();
-    const Socket listener = listen_on(own.address);
-    const auto key = [&](int rank) { return fmt::format("{}/{}", run, rank); };
-    const std::string text = text_of(own);
-    store->set(key(launch_.rank), {text.begin(), text.end()});
+    run_ = fmt::format("understudy/{}/{}", variable("TORCHELASTIC_RUN_ID"),
+                       store->add(fmt::format("understudy/{}/{}/starts",
+                                              variable("TORCHELASTIC_RUN_ID"), launch_.rank),
+                                  1));
+    Address own{own_address_towards(launch_.address, launch_.port), 0};
+    const Socket listener = listen_on(own);
+    const auto key = [&](int rank) { return fmt::format("{}/{}", run_, rank); };
+    own_address_ = fmt::format("{} {}", own.host, own.port);
+    store->set(key(launch_.rank), {own_address_.begin(), own_address_.end()});
     for (int rank = 0; rank < launch_.rank; ++rank) {
       const std::vector<std::uint8_t> told = store->get(key(rank));
       peers[static_cast<std::size_t>(rank)] = call(rank, {told.begin(), told.end()});
     }
-    for (int missing = launch_.world_size - 1 - launch_.rank; missing > 0;) {
-      missing -= take_caller(listener, own.secret, peers) ? 1 : 0;
-    }
+    take_callers(listener, peers);
     return peers;
   }
 
@@ -112,50 +126,110 @@ class Meeting {
   }
 
  private:
-  [[nodiscard]] Socket call(int rank, const std::string& told) const {
-    const std::optional<Door> door = door_of(told);
-    if (!door) {
-      throw not_met(fmt::format("rank {} listens at '{}'", rank, told));
+  /// Where the others look for it, and on no other interface. An address that is translated on the
+  /// way (Kubernetes' services) is none of this host's: then on the one that leads there.
+  [[nodiscard]] Socket listen_for_store(Address& address) const {
+    try {
+      return listen_on(address);
+    } catch (const et_schema::Error&) {
+      address.host = own_address_towards(launch_.address, launch_.port);
+      return listen_on(address);
     }
-    Socket socket = connect_to(door->address, deadline_);
-    const Hello hello{door->secret, launch_.rank};
-    if (!write_all(socket, std::as_bytes(std::span(&hello, 1)), deadline_)) {
-      throw not_met(fmt::format("rank {} hung up", rank));
+  }
+
+  /// What only who knows the job's key can say, and says of this address alone: the store is open
+  /// to all, and could name that of one who passes on what he hears.
+  [[nodiscard]] Digits proof(std::string_view word, std::string_view called,
+                             const Hello& hello) const {
+    const std::string_view number(hello.number.data(), hello.number.size());
+    return digits_of(et_schema::keyed_digest(
+        variable(kJobKey), fmt::format("{} {} {} {} {}", word, called, hello.rank, number, run_)));
+  }
+
+  [[nodiscard]] Socket call(int rank, const std::string& told) const {
+    const std::optional<Address> address = address_of(told);
+    if (!address) {
+      throw not_met(fmt::format("rank {} listens at '{}'", rank, et_schema::quote(told)));
+    }
+    Socket socket = connect_to(*address, deadline_);
+    Hello hello{launch_.rank, digits_of(et_schema::random_digits()), {}};
+    hello.proof = proof("call", told, hello);
+    Digits answer{};
+    if (!write_all(socket, std::as_bytes(std::span(&hello, 1)), deadline_) ||
+        !read_all(socket, std::as_writable_bytes(std::span(answer)), deadline_) ||
+        answer != proof("answer", told, hello)) {
+      throw not_met(fmt::format("rank {} hung up, or has another {}", rank, kJobKey));
     }
     return socket;
   }
 
-  /// Whether it was a rank's call; a stranger's is hung up.
-  [[nodiscard]] bool take_caller(const Socket& listener, std::uint64_t secret,
-                                 std::vector<Socket>& peers) const {
-    Socket socket = accept_from(listener, deadline_);
-    if (!socket.is_open()) {
-      std::string missing;
-      for (int rank = launch_.rank + 1; rank < launch_.world_size; ++rank) {
-        if (!peers[static_cast<std::size_t>(rank)].is_open()) {
-          missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
-        }
+  /// Takes the calls of the ranks behind this one. Others are hung up: at once for what they say,
+  /// after a while if they say nothing. Nobody waits for them.
+  void take_callers(const Socket& listener, std::vector<Socket>& peers) const {
+    std::vector<Caller> callers;
+    for (int missing = launch_.world_size - 1 - launch_.rank; missing > 0;) {
+      Deadline next = deadline_;
+      std::vector<const Socket*> sockets{&listener};
+      for (const Caller& caller : callers) {
+        sockets.push_back(&caller.socket);
+        next = std::min(next, caller.patience);
       }
-      throw not_met(fmt::format("none from rank {}", missing));
+      wait_for_any(sockets, next);
+      const Deadline now = std::chrono::steady_clock::now();
+      if (now >= deadline_) {
+        throw not_met(missing_text(peers));
+      }
+      if (Socket socket = accept_from(listener); socket.is_open()) {
+        callers.push_back({std::move(socket), now + kPatience});
+      }
+      std::erase_if(callers, [&](Caller& caller) {
+        const bool is_open = hear(caller);
+        const bool is_rank = is_open && caller.got_bytes == sizeof(Hello) && take(caller, peers);
+        missing -= is_rank ? 1 : 0;
+        return !is_open || caller.got_bytes == sizeof(Hello) || now >= caller.patience;
+      });
     }
-    constexpr std::chrono::seconds kPatience{5};
-    Hello hello;
-    if (!read_all(socket, std::as_writable_bytes(std::span(&hello, 1)),
-                  std::min(deadline_, std::chrono::steady_clock::now() + kPatience)) ||
-        hello.secret != secret || hello.rank <= launch_.rank || hello.rank >= launch_.world_size) {
+  }
+
+  /// Reads what the caller has said by now. False: he has hung up.
+  [[nodiscard]] static bool hear(Caller& caller) {
+    const auto rest = std::as_writable_bytes(std::span(&caller.hello, 1)).subspan(caller.got_bytes);
+    const std::optional<std::size_t> got = read_some(caller.socket, rest);
+    caller.got_bytes += got.value_or(0);
+    return got.has_value();
+  }
+
+  /// Whether it was a rank's call.
+  [[nodiscard]] bool take(Caller& caller, std::vector<Socket>& peers) const {
+    const Hello& hello = caller.hello;
+    if (hello.rank <= launch_.rank || hello.rank >= launch_.world_size ||
+        hello.proof != proof("call", own_address_, hello)) {
       return false;
     }
     Socket& place = peers[static_cast<std::size_t>(hello.rank)];
     if (place.is_open()) {
       throw not_met(fmt::format("rank {} twice", hello.rank));
     }
-    place = std::move(socket);
-    return true;
+    const Digits answer = proof("answer", own_address_, hello);
+    place = std::move(caller.socket);
+    return write_all(place, std::as_bytes(std::span(answer)), deadline_);
+  }
+
+  [[nodiscard]] std::string missing_text(const std::vector<Socket>& peers) const {
+    std::string missing;
+    for (int rank = launch_.rank + 1; rank < launch_.world_size; ++rank) {
+      if (!peers[static_cast<std::size_t>(rank)].is_open()) {
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
+      }
+    }
+    return fmt::format("none from rank {}", missing);
   }
 
   const Launch& launch_;
   double time_limit_s_;
   Deadline deadline_;
+  std::string run_;          ///< the same for all ranks of this start
+  std::string own_address_;  ///< as the store tells it
 };
 
 }  // namespace

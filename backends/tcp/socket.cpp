@@ -105,9 +105,11 @@ std::string own_address_towards(const std::string& host, int port) {
 }
 
 Socket listen_on(Address& address) {
-  const Addresses addresses = look_up(address.host, 0, SOCK_STREAM);
-  Socket listener(::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (bind(listener.fd(), addresses->ai_addr, addresses->ai_addrlen) != 0 ||
+  const Addresses addresses = look_up(address.host, address.port, SOCK_STREAM);
+  Socket listener(::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int yes = 1;
+  if (setsockopt(listener.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+      bind(listener.fd(), addresses->ai_addr, addresses->ai_addrlen) != 0 ||
       listen(listener.fd(), SOMAXCONN) != 0) {
     throw socket_failed("listening on " + address.host, text_of(errno));
   }
@@ -132,14 +134,25 @@ Socket connect_to(const Address& address, Deadline deadline) {
   }
 }
 
-Socket accept_from(const Socket& listener, Deadline deadline) {
-  while (wait_for(listener, POLLIN, deadline)) {
-    Socket socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (socket.is_open()) {
-      return socket;
-    }
+void wait_for_any(const std::vector<const Socket*>& sockets, Deadline deadline) {
+  std::vector<pollfd> ready;
+  for (const Socket* socket : sockets) {
+    ready.push_back({socket->fd(), POLLIN, 0});
   }
-  return {};
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      deadline - std::chrono::steady_clock::now());
+  poll(ready.data(), ready.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+}
+
+Socket accept_from(const Socket& listener) {
+  return Socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+}
+
+std::optional<std::size_t> read_some(const Socket& socket, std::span<std::byte> bytes) {
+  const ssize_t got = recv(socket.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const bool is_open = got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  return is_open ? std::optional(static_cast<std::size_t>(std::max<ssize_t>(got, 0)))
+                 : std::nullopt;
 }
 
 bool read_all(const Socket& socket, std::span<std::byte> bytes, Deadline deadline) {

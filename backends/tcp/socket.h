@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace understudy::backends {
 
@@ -23,6 +25,8 @@ class Socket {
   ~Socket();
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  /// Leaves the descriptor to whoever called.
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
@@ -38,12 +42,18 @@ struct Address {
 
 /// The address by which this host reaches `host`, without a port.
 [[nodiscard]] std::string own_address_towards(const std::string& host, int port);
-/// Listens on a port that the system chooses, on all interfaces; `address` becomes it.
+/// Listens there and on no other interface. Port 0: on one that the system chooses; `address`
+/// becomes it.
 [[nodiscard]] Socket listen_on(Address& address);
 /// Connects, and tries again until the deadline where nothing listens yet.
 [[nodiscard]] Socket connect_to(const Address& address, Deadline deadline);
-/// The next connection; a closed socket when the deadline has come.
-[[nodiscard]] Socket accept_from(const Socket& listener, Deadline deadline);
+/// Waits until one of the sockets has something to read, or the deadline has come.
+void wait_for_any(const std::vector<const Socket*>& sockets, Deadline deadline);
+/// A connection that waits; a closed socket if none does.
+[[nodiscard]] Socket accept_from(const Socket& listener);
+/// Reads what is there; nothing: the other side has closed.
+[[nodiscard]] std::optional<std::size_t> read_some(const Socket& socket,
+                                                   std::span<std::byte> bytes);
 /// All bytes, or false: the other side has closed, or the deadline has come.
 [[nodiscard]] bool read_all(const Socket& socket, std::span<std::byte> bytes, Deadline deadline);
 [[nodiscard]] bool write_all(const Socket& socket, std::span<const std::byte> bytes,

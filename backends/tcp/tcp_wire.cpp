@@ -25,6 +25,7 @@
 #include "backends/wire.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
+#include "header.h"
 #include "meet.h"
 #include "socket.h"
 
@@ -34,16 +35,6 @@ namespace {
 /// How much is read from one rank before the others get their turn.
 constexpr std::size_t kTurnBytes = std::size_t{4} << 20U;
 constexpr std::size_t kMostEvents = 64;
-
-/// Stands before each message on a connection.
-struct Header {
-  enum class Kind : std::uint32_t { kMessage, kLetter, kAbort, kGoodbye };
-  Kind kind = Kind::kMessage;
-  std::uint32_t channel = 0;  ///< its id, which all ranks know it by
-  std::int32_t tag = 0;       ///< of kAbort: the status
-  std::uint32_t reserved = 0;
-  std::int64_t bytes = 0;  ///< that follow
-};
 
 /// A send or receive that has been asked for.
 struct Transfer {
@@ -77,12 +68,19 @@ class TcpWire : public Wire {
   /// Waits for the other ranks to come to their ends, unless left unfinished.
   ~TcpWire() override {
     if (!is_unfinished_) {
-      say_goodbye();
+      try {
+        say_goodbye();
+      } catch (const et_schema::Error&) {
+        // The job has ended well; who sent nonsense then is not waited for.
+      }
     }
   }
 
   [[nodiscard]] std::string name() const override { return "tcp"; }
-  [[nodiscard]] std::string version() const override { return "sockets, met at c10d's store"; }
+  [[nodiscard]] std::string version() const override {
+    return fmt::format("sockets, met at c10d's store with{} {}",
+                       std::getenv(kJobKey) == nullptr ? "out" : "", kJobKey);
+  }
   [[nodiscard]] std::string host() const override {
     std::array<char, HOST_NAME_MAX + 1> name{};
     return gethostname(name.data(), name.size()) == 0 ? name.data() : "";
@@ -185,7 +183,8 @@ class TcpWire : public Wire {
   /// A message on its way in, or one that is kept.
   struct Incoming {
     Header header;
-    std::vector<std::byte> own;          ///< where it goes if nothing of its size waits for it
+    bool is_own = false;                 ///< it goes to `own`: nothing of its size waits for it
+    std::vector<std::byte> own;          ///< grows with what has come: the header may be wrong
     std::shared_ptr<Transfer> transfer;  ///< that waits for it
     std::size_t got_bytes = 0;           ///< header and content
     [[nodiscard]] bool is_whole() const {
@@ -300,6 +299,10 @@ class TcpWire : public Wire {
       }
       turn_bytes += incoming->got_bytes - before;
       if (before < sizeof(Header) && incoming->got_bytes == sizeof(Header)) {
+        if (!is_valid(incoming->header)) {
+          lose(world_rank);
+          throw invalid_header(world_rank, incoming->header);
+        }
         begin_content(world_rank, incoming);
       }
       if (incoming->got_bytes >= sizeof(Header) && incoming->is_whole()) {
@@ -318,9 +321,13 @@ class TcpWire : public Wire {
       most = sizeof(Header) - incoming.got_bytes;
     } else {
       const std::size_t at = incoming.got_bytes - sizeof(Header);
-      // A message that was begun in memory of its own ends there, whoever came to wait for it.
-      into = (incoming.own.empty() ? incoming.transfer->data : incoming.own.data()) + at;
       most = static_cast<std::size_t>(incoming.header.bytes) - at;
+      // A message that was begun in memory of its own ends there, whoever came to wait for it.
+      if (incoming.is_own) {
+        most = std::min(most, std::max(at, kTurnBytes));
+        incoming.own.resize(at + most);
+      }
+      into = (incoming.is_own ? incoming.own.data() : incoming.transfer->data) + at;
     }
     const ssize_t got = recv(peer(world_rank).socket.fd(), into, most, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -344,9 +351,7 @@ class TcpWire : public Wire {
         kept_[key].push_back(incoming);
       }
     }
-    if (incoming->transfer == nullptr || incoming->transfer->bytes != header.bytes) {
-      incoming->own.resize(static_cast<std::size_t>(header.bytes));
-    }
+    incoming->is_own = incoming->transfer == nullptr || incoming->transfer->bytes != header.bytes;
   }
 
   void end_content(int world_rank, const std::shared_ptr<Incoming>& incoming) {
@@ -359,9 +364,11 @@ class TcpWire : public Wire {
       case Header::Kind::kLetter:
         letters_.push_back({world_rank, std::move(incoming->own)});
         return;
-      case Header::Kind::kAbort:
-        // As MPI's launcher ends the ranks of a job that one of them has aborted.
-        std::_Exit(incoming->header.tag);
+      case Header::Kind::kAbort: {
+        // As MPI's launcher ends the ranks of a job that one of them has aborted: never as success.
+        const int status = incoming->header.tag & 0xff;
+        std::_Exit(status == 0 ? 1 : status);
+      }
       case Header::Kind::kGoodbye:
         peer(world_rank).has_said_goodbye = true;
         return;

@@ -12,7 +12,6 @@
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/options.h"
-#include "fleet/objects/object_store.h"
 #include "fleet/process/node.h"
 #include "fleet/records/jobs.h"
 
@@ -207,9 +206,7 @@ int fleet_init(int argc, char** argv) {
   line.parse(argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kCreate);
   if (!store.empty()) {
-    const std::string folder = whole_path(store);
-    const fleet::ObjectStore made(folder);
-    remember_store(*connection, folder);
+    remember_store(*connection, store);
   }
   if (!quiet) {
     const std::string shown = fleet::without_password(url);

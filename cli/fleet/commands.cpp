@@ -29,6 +29,11 @@ std::string find_program(const std::string& name) {
   return program;
 }
 
+/// For programs that start elsewhere.
+std::string whole_path(const std::string& folder) {
+  return fs::absolute(folder).lexically_normal().string();
+}
+
 }  // namespace
 
 const std::vector<FleetCommand>& fleet_commands() {
@@ -117,30 +122,24 @@ fleet::Tools find_tools(bool replays) {
   return tools;
 }
 
-std::string whole_path(const std::string& folder) {
-  return fs::absolute(folder).lexically_normal().string();
-}
-
 void remember_store(fleet::Connection& connection, const std::string& folder) {
-  fleet::in_transaction(connection, [&] { fleet::set_setting(connection, "store", folder); });
+  const std::string whole = whole_path(folder);
+  fleet::ObjectStore::make(whole, fleet::setting(connection, "id"));
+  fleet::in_transaction(connection, [&] { fleet::set_setting(connection, "store", whole); });
 }
 
-std::string store_folder(fleet::Connection& connection, const std::string& asked) {
+fleet::ObjectStore open_store(fleet::Connection& connection, const std::string& asked) {
   const std::string before = fleet::setting(connection, "store");
-  if (asked.empty()) {
-    if (before.empty()) {
-      throw et_schema::usage_error("no store is known for the benchmarks",
-                                   {.field = "--store",
-                                    .expected = "a folder, once; it is remembered",
-                                    .hint = "fleet nightly fleet.db --store store/"});
-    }
-    return before;
+  if (asked.empty() && before.empty()) {
+    throw et_schema::usage_error("no store is known for the benchmarks",
+                                 {.field = "--store",
+                                  .expected = "a folder, once; it is remembered",
+                                  .hint = "fleet nightly fleet.db --store store/"});
   }
-  const std::string folder = whole_path(asked);
   if (before.empty()) {
-    remember_store(connection, folder);
+    remember_store(connection, asked);
   }
-  return folder;
+  return {asked.empty() ? before : whole_path(asked), fleet::setting(connection, "id")};
 }
 
 }  // namespace understudy::cli

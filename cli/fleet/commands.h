@@ -7,6 +7,7 @@
 #include "common/command_line.h"
 #include "fleet/database/connection.h"
 #include "fleet/nightly/options.h"
+#include "fleet/objects/object_store.h"
 #include "fleet/records/jobs.h"
 #include "pages/html/page.h"
 
@@ -49,15 +50,15 @@ void add_database_option(CommandLine& line, std::string& url);
 /// benchmarks needs no LibTorch. Throws Error (failed) where one is missing.
 [[nodiscard]] fleet::Tools find_tools(bool replays);
 
-/// A store's path as the database keeps it: whole, for programs that start elsewhere.
-[[nodiscard]] std::string whole_path(const std::string& folder);
-
-/// Remembers a store's whole path, in place of any other.
+/// Makes a store of this fleet in the folder, unless it is one, and remembers it in place of any
+/// other. Throws as ObjectStore::make() does.
 void remember_store(fleet::Connection& connection, const std::string& folder);
 
-/// The store's folder: what was asked for, which is remembered, else what was remembered. Throws
-/// Error (usage) where there is neither.
-[[nodiscard]] std::string store_folder(fleet::Connection& connection, const std::string& asked);
+/// Opens the store: the one that was asked for, else the remembered one. One that was asked for is
+/// remembered if none was. Throws Error (usage) if there is neither, Error (failed) if the folder
+/// is not this fleet's store.
+[[nodiscard]] fleet::ObjectStore open_store(fleet::Connection& connection,
+                                            const std::string& asked);
 
 /// Jobs of a manifest, a YAML file: docs/formats.md, "fleet manifest". Paths are relative to it.
 /// Throws Error (bad input) with the line and the key that is wrong.

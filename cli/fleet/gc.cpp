@@ -158,7 +158,7 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
 int fleet_gc(int argc, char** argv) {
   const GcArguments arguments = read_gc_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
-  const fleet::ObjectStore store(store_folder(*connection, arguments.store));
+  const fleet::ObjectStore store = open_store(*connection, arguments.store);
   if (!arguments.backup.empty()) {
     refuse_output(arguments.backup, {arguments.url}, "--backup");
     connection->back_up(arguments.backup);

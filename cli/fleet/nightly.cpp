@@ -36,6 +36,8 @@ constexpr const char* kNightlyExamples =
 constexpr const char* kWorkerExamples =
     "  fleet worker postgresql://db.example/fleet --store /shared/store\n"
     "                                       help the open night from another machine\n"
+    "  fleet worker fleet.db --replay-flags '--threads 1'\n"
+    "                                       as `fleet nightly` was called\n"
     "  fleet worker fleet.db --only replay  only replay, on a node reserved for timing\n"
     "  mpirun -np 4 fleet worker fleet.db   four workers\n";
 
@@ -75,9 +77,9 @@ void add_worker_options(CommandLine& line, NightlyArguments& arguments) {
   line.add_quiet(arguments.quiet, "no text on standard output");
 }
 
+/// Those of this process: a database names no flags, since a stranger may have written it.
 void add_replay_options(CommandLine& line, NightlyArguments& arguments) {
   fleet::ReplayOptions& replay = arguments.night.replay;
-  line.add_flag("--generate-only", replay.generate_only, "Make benchmarks, replay none");
   line.add_number("--iterations N", replay.iterations, 1, 1'000'000,
                   "Iterations of each replay, at most (default: replay's)");
   line.add_number("--seconds S", replay.seconds, 0.001, 1e6,
@@ -94,13 +96,15 @@ void add_replay_options(CommandLine& line, NightlyArguments& arguments) {
 
 void complete(NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
+  night.replay.least_change = arguments.slower_by_percent / kPercent;
+  night.replay.generate_only |= arguments.only == fleet::kGenerateWork;
   if (night.platform.empty()) {
     night.platform = fleet::default_platform();
   }
   night.jobs = static_cast<std::size_t>(arguments.jobs.value_or(fleet::core_count()));
   const auto connection = fleet::open_fleet(night.url, fleet::Opening::kExisting);
-  night.store = store_folder(*connection, night.store);
-  night.tools = find_tools(!night.replay.generate_only && arguments.only != fleet::kGenerateWork);
+  night.store = open_store(*connection, night.store).folder().string();
+  night.tools = find_tools(!night.replay.generate_only);
 }
 
 /// Flags that replay does not know would break every job: it is asked once, with a file that is not
@@ -135,6 +139,7 @@ NightlyArguments read_nightly(int argc, char** argv) {
        .success = "nothing broke, nothing got slower",
        .failure = "something broke or got slower, or the night could not be finished"});
   add_worker_options(line, arguments);
+  line.add_flag("--generate-only", night.replay.generate_only, "Make benchmarks, replay none");
   add_replay_options(line, arguments);
   line.add_flag("--rehash", night.rehashes,
                 "Read all traces, even if their files' times have not changed");
@@ -150,7 +155,6 @@ NightlyArguments read_nightly(int argc, char** argv) {
   line.add("-o,--output FILE", arguments.output, "Write the summary to this file");
   line.add_format(arguments.format);
   line.parse(argc, argv);
-  night.replay.least_change = arguments.slower_by_percent / kPercent;
   if (night.otava.empty()) {
     night.otava = fleet::find_otava(own_program());
   }
@@ -171,10 +175,12 @@ NightlyArguments read_worker(int argc, char** argv) {
        .success = "nothing is left to do, or no night is open",
        .failure = "this worker failed; others take over its work"});
   add_worker_options(line, arguments);
+  add_replay_options(line, arguments);
   line.add("--only KIND", arguments.only, "Only make benchmarks, or only replay them")
       .is_one_of({"generate", "replay"});
   line.parse(argc, argv);
   complete(arguments);
+  check_replay_flags(arguments.night);
   return arguments;
 }
 

@@ -1,6 +1,7 @@
 #include "fleet/site.h"
 
 #include "et_schema/support/error.h"
+#include "fleet/database/schema.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/site_data.h"
 #include "pages/report/report_page.h"
@@ -11,9 +12,11 @@ namespace {
 /// The newest replay of each series whose report the store has. One that it
 /// lost, or that is not whole, gets a page that says so: the site has no dead
 /// links.
-pages::Page replay_page(const fleet::ObjectStore& store, const fleet::Result& result) {
+pages::Page replay_page(const std::string& folder, const std::string& fleet,
+                        const fleet::Result& result) {
   pages::Page page;
   try {
+    const fleet::ObjectStore store(folder, fleet);
     page = pages::report_page(fleet::read_report(store, result.report));
   } catch (const et_schema::Error& error) {
     page.title = "Replay of " + result.benchmark_hash;
@@ -55,10 +58,10 @@ std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
         pages::night_page(night_document(connection, data, night), data.frame));
   }
   if (!options.store.empty()) {
-    const fleet::ObjectStore store(options.store);
+    const std::string fleet = fleet::setting(connection, "id");
     for (const fleet::Result& result : data.newest) {
       if (result.source == fleet::kReplayed && !result.report.empty()) {
-        add(replay_file(result), replay_page(store, result));
+        add(replay_file(result), replay_page(options.store, fleet, result));
       }
     }
   }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "common/figures.h"
 #include "et_schema/support/error.h"
 #include "fleet/commands.h"
 #include "fleet/process/run_program.h"
@@ -19,10 +21,23 @@ std::string shell_quoted(const std::string& word) {
 std::string worker_line(const fleet::NightOptions& options, const std::string& program,
                         const std::string& kind) {
   std::string line = shell_quoted(program);
+  const fleet::ReplayOptions& replay = options.replay;
   std::vector<std::string> words = {"worker", options.url, "--store", options.store, "--only",
                                     kind,     "--jobs",    "1",       "--quiet"};
-  if (!options.platform.empty()) {
-    words.insert(words.end(), {"--platform", options.platform});
+  const auto add = [&words](bool is_given, const char* flag, const std::string& value) {
+    if (is_given) {
+      words.insert(words.end(), {flag, value});
+    }
+  };
+  add(true, "--launcher", fmt::format("{}", fmt::join(replay.launcher, " ")));
+  add(!replay.flags.empty(), "--replay-flags", fmt::format("{}", fmt::join(replay.flags, " ")));
+  add(replay.iterations > 0, "--iterations", std::to_string(replay.iterations));
+  add(replay.seconds > 0, "--seconds", fmt::format("{}", replay.seconds));
+  add(true, "--timeout", fmt::format("{}", replay.timeout_s));
+  add(true, "--slower-by", fmt::format("{}", replay.least_change * kPercent));
+  add(!options.platform.empty(), "--platform", options.platform);
+  if (replay.oversubscribes) {
+    words.emplace_back("--oversubscribe");
   }
   for (const std::string& word : words) {
     line += " " + shell_quoted(word);

@@ -167,7 +167,7 @@ int fleet_verify(int argc, char** argv) {
   line.add_quiet(quiet, "the result is printed");
   line.parse(argc, argv);
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
-  const fleet::ObjectStore store(store_folder(*connection, store_name));
+  const fleet::ObjectStore store = open_store(*connection, store_name);
   Progress progress(quiet);
   Verifier verifier(*connection, store, progress);
   const std::vector<Fault> faults = verifier.run();

@@ -9,7 +9,7 @@
 #include "et_schema/bench/bench.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/support/content_hash.h"
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
 #include "et_schema/support/input_files.h"
@@ -69,13 +69,13 @@ Json sources_of(const Bench& bench) {
     Json entry = {{"rank", bench.recorded_rank(rank)},
                   {"file", source.file},
                   {"bytes", source.bytes},
-                  {"content_hash", hash_text(source.content_hash)},
+                  {"content_hash", fmt::format("{:016x}", source.content_hash)},
                   {"schema", source.schema}};
     if (rank < bench.programs.size() && bench.programs[rank].profile) {
       const et_schema::RecordedProfile& profile = *bench.programs[rank].profile;
       entry["profile"] = {{"file", profile.file},
                           {"bytes", profile.bytes},
-                          {"content_hash", hash_text(profile.content_hash)}};
+                          {"content_hash", fmt::format("{:016x}", profile.content_hash)}};
     }
     list.push_back(std::move(entry));
   }
@@ -100,7 +100,7 @@ Json certificate_document(const std::string& path, const std::optional<Certified
           {"version", kCertificateVersion},
           {"file", et_schema::file_name(path)},
           {"bytes", bytes.size()},
-          {"content_hash", hash_text(et_schema::content_hash(bytes))},
+          {"sha256", et_schema::digest_of(bytes)},
           {"benchmark_hash", benchmark_hash},
           {"tool_version", bench.tool_version},
           {"format_version", manifest.at("version")},
@@ -190,7 +190,7 @@ pages::Page certificate_page(const std::string& path, const std::optional<Certif
   page.sections = {{"file",
                     "The file",
                     {facts_of(document, "/",
-                              {"file", "bytes", "content_hash", "benchmark_hash", "tool_version",
+                              {"file", "bytes", "sha256", "benchmark_hash", "tool_version",
                                "format_version", "world_size", "recorded_world_size", "licence"})}},
                    sources_section(document),
                    contents_section(document),

@@ -7,7 +7,7 @@
 
 #include "et_schema/model/report.h"
 #include "et_schema/report/report_json.h"
-#include "et_schema/support/content_hash.h"
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/file_name.h"
 #include "et_schema/support/json_record.h"
@@ -115,10 +115,6 @@ class ReportCheck {
 
 }  // namespace
 
-std::string hash_text(std::uint64_t hash) {
-  return fmt::format("{:016x}", hash);
-}
-
 Json measured_by(const CertifiedReport& given, const Bench& bench,
                  const std::string& benchmark_hash) {
   const Report report = et_schema::parse_report(given.json, given.file);
@@ -135,7 +131,7 @@ Json measured_by(const CertifiedReport& given, const Bench& bench,
   ReportCheck(report, given.file).check(bench);
   const et_schema::RunFigures& total = report.total;
   Json measured = {{"file", et_schema::file_name(given.file)},
-                   {"content_hash", hash_text(et_schema::content_hash(given.json))},
+                   {"sha256", et_schema::digest_of(given.json)},
                    {"evidence", "as the report says, unchecked"},
                    {"tool_version", report.environment.tool_version},
                    {"device", report.environment.device},

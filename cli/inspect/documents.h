@@ -70,9 +70,6 @@ struct CertifiedReport {
   std::string json;
 };
 
-/// 16 hexadecimal digits.
-[[nodiscard]] std::string hash_text(std::uint64_t hash);
-
 /// What a certificate says of a report. Nobody signed the report: what can be checked are ranges,
 /// that its ranks' figures add up to the job's, and that the original's times are the benchmark's.
 /// Throws Error (bad input): one of these does not hold, a report of another benchmark, or one that

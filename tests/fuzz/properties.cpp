@@ -11,6 +11,7 @@
 #include "et_schema/capture/index_uses.h"
 #include "et_schema/chakra/check.h"
 #include "et_schema/kineto/kineto.h"
+#include "et_schema/model/operator_map.h"
 #include "et_schema/pytorch_et/chakra_trace.h"
 #include "et_schema/pytorch_et/comm_calls.h"
 #include "et_schema/pytorch_et/trace_files.h"
@@ -220,6 +221,20 @@ void check_indices(std::string_view input) {
     }
     for (const et_schema::ZeroUse& use : read.zeros) {
       require(use.share > 0 && use.share <= 1, "a share that is none");
+    }
+  });
+}
+
+void check_operator_map(std::string_view input) {
+  expect_result_or_bad_input([input] {
+    et_schema::OperatorMap map;
+    map.add_rows(input, "fuzz.json");
+    for (const et_schema::MapRow& row : map.rows()) {
+      require(row.does.size() < 8000, "a long function");
+      require(!row.source().empty(), "a row without a source");
+      for (const std::string& name : row.operators) {
+        static_cast<void>(map.find(name + "(Tensor x, *, Tensor[] y=[(]) -> ()"));
+      }
     }
   });
 }

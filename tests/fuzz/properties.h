@@ -28,6 +28,10 @@ void check_program(std::string_view input);
 /// and collectives, types, devices.
 [[nodiscard]] const std::vector<std::string_view>& trace_texts();
 
+/// Operator maps: every row has a source that LibTorch's compiler has stack for, and names of
+/// operators can be looked for.
+void check_operator_map(std::string_view input);
+
 /// Tables of operators: what is written of one reads back as the same calls.
 void check_operator_table(std::string_view input);
 /// Platform files: what is written of one reads back, and each of its devices predicts calls with

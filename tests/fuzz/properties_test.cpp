@@ -78,6 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         Target{"indices", &check_indices, 3000}, Target{"plan", &check_plan, 20'000},
         Target{"program", &check_program, 3000, nullptr, 1},
         Target{"operator_table", &check_operator_table, 3000},
+        Target{"operator_map", &check_operator_map, 3000, nullptr, 2},
         Target{"what_if", &check_what_if, 3000},
         Target{"platform", &check_platform, 150, &platform_seeds},
         Target{"bench", &et_schema::check_bench_property, 20'000, &et_schema::bench_seeds},

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("et_schema", "generator", "comparer", "backends/src", "backends/single", "matching", "predictor", "emitter",
            "composer", "fleet", "cli")
-LIBRARIES = ("fmt", "nlohmann", "simdjson.h", "archive.h", "archive_entry.h", "xxhash.h", "CLI", "sqlite3.h", "pqxx", "yaml-cpp",
+LIBRARIES = ("fmt", "nlohmann", "simdjson.h", "archive.h", "archive_entry.h", "xxhash.h", "nettle", "CLI", "sqlite3.h", "pqxx", "yaml-cpp",
              "google", "xgboost")
 KEPT = ("-I", "-D", "-std", "-W", "-f")
 DROPPED = ("-ffile-prefix-map", "-fpch", "-Winvalid-pch", "-Werror", "-flto", "-fsanitize", "-fno-sanitize")

@@ -27,11 +27,12 @@ void Board::serve() {
     if (letter->bytes.size() == sizeof(Question)) {
       const Answer answer = answerer_(read<Question>(*letter));
       wire_.post(letter->from, std::as_bytes(std::span(&answer, 1)));
-    } else {
+    } else if (letter->bytes.size() == sizeof(Answer)) {
       Heard& heard = of(letter->from);
       heard.under_way = false;
       heard.answered = true;
       heard.answer = read<Answer>(*letter);
+      heard.answer.doing.back() = '\0';
     }
   }
 }

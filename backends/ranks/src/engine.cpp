@@ -248,8 +248,9 @@ void Engine::fail(std::exception_ptr failure) {
 Answer Engine::answer(const Question& question) const {
   Answer answer;
   answer.progress = progress_.load();
-  if (const Group* group = find_group_(question.group)) {
-    const auto asker = static_cast<std::size_t>(question.asker);
+  const Group* group = find_group_(question.group);
+  const auto asker = static_cast<std::size_t>(question.asker);
+  if (group != nullptr && asker < group->sends.size()) {
     switch (question.about) {
       case Question::About::kCollectives:
         answer.started = group->collective_count;

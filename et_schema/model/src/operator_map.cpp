@@ -14,20 +14,24 @@ namespace {
 
 /// Whether the text is the pattern, in which "*" stands for any characters.
 bool matches(std::string_view pattern, std::string_view text) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return pattern == text;
-  }
-  if (!text.starts_with(pattern.substr(0, star))) {
-    return false;
-  }
-  const std::string_view rest = pattern.substr(star + 1);
-  for (std::size_t begin = star; begin <= text.size(); ++begin) {
-    if (matches(rest, text.substr(begin))) {
-      return true;
+  std::size_t at = 0;                         // in the pattern
+  std::size_t star = std::string_view::npos;  // the last one that was passed
+  std::size_t taken = 0;                      // where in the text what it stands for ends
+  for (std::size_t i = 0; i < text.size();) {
+    if (at < pattern.size() && pattern[at] == '*') {
+      star = at++;
+      taken = i;
+    } else if (at < pattern.size() && pattern[at] == text[i]) {
+      ++at;
+      ++i;
+    } else if (star != std::string_view::npos) {
+      at = star + 1;
+      i = ++taken;
+    } else {
+      return false;
     }
   }
-  return false;
+  return pattern.find_first_not_of('*', at) == std::string_view::npos;
 }
 
 bool row_names(const MapRow& row, std::string_view op) {

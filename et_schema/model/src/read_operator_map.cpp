@@ -39,6 +39,22 @@ std::string lines_of(const std::vector<std::string>& lines, std::string_view ind
   return text;
 }
 
+/// The lines of functions, none so long that LibTorch's compiler, which recurses into expressions,
+/// runs out of stack: it takes 4,000 signs.
+std::vector<std::string> function_lines(const JsonField& field) {
+  constexpr std::size_t kMostCharacters = 2500;
+  std::vector<std::string> lines = field.as_texts();
+  std::size_t characters = 0;
+  for (const std::string& line : lines) {
+    characters = line.size() + 1 + (line.starts_with("def ") ? 0 : characters);
+    if (characters > kMostCharacters) {
+      field.fail(fmt::format("functions of at most {} characters each", kMostCharacters),
+                 "a longer one");
+    }
+  }
+  return lines;
+}
+
 std::vector<std::string> parts_of(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (std::size_t end = 0; end != std::string_view::npos;) {
@@ -102,7 +118,7 @@ class RowReader {
     for (std::string& name : texts_of(field_.find("ignores"))) {
       row_.ignores.insert(std::move(name));
     }
-    row_.does = lines_of(field_.at("does").as_texts(), "  ");
+    row_.does = lines_of(function_lines(field_.at("does")), "  ");
     if (row_.does.empty()) {
       field_.at("does").fail("lines of a function");
     }
@@ -211,7 +227,8 @@ void OperatorMap::add_rows(std::string_view json, const std::string& file, MapPl
   const JsonField root(document, source);
   check_format(root, kFormat);
   refuse_other_keys(root, {"format", "version", "functions", "rows"});
-  const std::string functions = lines_of(texts_of(root.find("functions")), "");
+  const auto shared = root.find("functions");
+  const std::string functions = shared ? lines_of(function_lines(*shared), "") : "";
   std::list<MapRow> added;
   for (const JsonField& field : root.at("rows").items()) {
     MapRow& row = added.emplace_back();

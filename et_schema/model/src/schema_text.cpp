@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "et_schema/support/error.h"
+#include "et_schema/support/quote.h"
 #include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
@@ -113,6 +115,14 @@ std::string_view returns_of(std::string_view schema) {
 
 std::string readable_schema(std::string_view schema) {
   constexpr std::string_view kEnd = "! -> )";
+  constexpr std::ptrdiff_t kMostBrackets = 1000;
+  if (std::ranges::count_if(schema, [](char c) { return c == '(' || c == '['; }) > kMostBrackets) {
+    throw bad_input("an operator's schema cannot be read",
+                    {.field = "schema",
+                     .expected = "at most 1000 brackets",
+                     .got = "more: " + quote(schema),
+                     .hint = "the trace is damaged, or made up"});
+  }
   std::string text;
   for (std::size_t begin = schema.find("($"); begin != std::string_view::npos;
        begin = schema.find("($")) {

@@ -1,5 +1,8 @@
 #include "et_schema/support/quote.h"
 
+#include <charconv>
+#include <system_error>
+
 #include "et_schema/support/control_characters.h"
 
 namespace understudy::et_schema {
@@ -22,10 +25,16 @@ std::string quote(std::string_view text) {
 }
 
 std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
+  // Spreadsheets take these starts for a formula (OWASP, "CSV Injection"); numbers have them, too.
+  double number = 0;
+  const char* const last = text.data() + text.size();
+  const bool may_be_formula = text.find_first_of("=+-@\t\r") == 0;
+  const auto [end, error] = std::from_chars(text.data() + text.starts_with('+'), last, number);
+  std::string cell = may_be_formula && (error != std::errc() || end != last) ? "'" : "";
+  if (text.find_first_of(",\"\r\n\t") == std::string_view::npos) {
+    return cell.append(text);
   }
-  std::string cell = "\"";
+  cell.insert(0, "\"");
   for (const char c : text) {
     cell += c == '"' ? "\"\"" : std::string(1, c);
   }

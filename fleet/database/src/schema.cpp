@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
 #include "fleet/database/connection.h"
 
@@ -97,6 +98,7 @@ void step_to_version_1(Connection& connection) {
   connection.execute("CREATE TABLE fleet_version (version BIGINT NOT NULL)");
   connection.execute("INSERT INTO fleet_version VALUES (0)");
   connection.execute("CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)");
+  set_setting(connection, "id", et_schema::random_digits());
   for (const std::string_view sql : kFirstTables) {
     connection.execute(in_dialect(sql, connection.dialect()));
   }

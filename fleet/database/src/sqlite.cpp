@@ -48,6 +48,9 @@ class Sqlite : public Connection {
       fail(database_.get(), path_);
     }
     sqlite3_busy_timeout(database_.get(), static_cast<int>(patience_s * kMsPerSecond));
+    // A stranger's schema may hold views and triggers: they call no function with side effects.
+    sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     // A killed process loses nothing so. A machine without power may lose the last transactions,
     // whole: their work is done again.
     write_ahead(patience_s);

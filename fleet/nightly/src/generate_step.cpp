@@ -66,7 +66,9 @@ class GenerateStep {
 
  private:
   [[nodiscard]] std::vector<std::string> words(const std::string& path) const {
-    std::vector<std::string> all = {context_.options.tools.generate, job_.path, "-o", path,
+    // Whole: a database could name a path that reads as a flag.
+    std::vector<std::string> all = {context_.options.tools.generate,
+                                    std::filesystem::absolute(job_.path).string(), "-o", path,
                                     "--quiet"};
     all.insert(all.end(), job_.flags.begin(), job_.flags.end());
     return all;
@@ -187,9 +189,7 @@ void add_replay(Connection& connection, std::int64_t night, std::int64_t benchma
 void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark) {
   lock_nights(connection);
   for (const NightPlatform& row : platforms_of_night(connection, night)) {
-    if (!parse_replay_options(row.options).generate_only) {
-      add_replay(connection, night, benchmark, row.platform);
-    }
+    add_replay(connection, night, benchmark, row.platform);
   }
 }
 

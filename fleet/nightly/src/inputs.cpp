@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
-#include "fleet/objects/object_store.h"
 
 namespace understudy::fleet {
 namespace {
@@ -81,16 +81,16 @@ InputState input_state(const std::string& path) {
     state.is_recent = state.is_recent || status.st_mtim.tv_sec + kRecentSeconds >= now ||
                       status.st_ctim.tv_sec + kRecentSeconds >= now;
   }
-  state.stat = digest_of(text);
+  state.stat = et_schema::digest_of(text);
   return state;
 }
 
 std::string input_hash(const std::string& path) {
   std::string text;
   for (const InputName& input : names_below(path)) {
-    text += fmt::format("{}\n{}\n", input.name, digest_of_file(input.path));
+    text += fmt::format("{}\n{}\n", input.name, et_schema::digest_of_file(input.path));
   }
-  return digest_of(text);
+  return et_schema::digest_of(text);
 }
 
 }  // namespace understudy::fleet

@@ -176,18 +176,11 @@ class DueFinder {
   std::map<std::int64_t, Benchmark> benchmarks_;
 };
 
-/// As the first one on the platform said.
-bool is_generate_only(Connection& connection, std::int64_t night, const std::string& platform) {
-  const std::vector<NightPlatform> rows = platforms_of_night(connection, night);
-  const auto row = std::ranges::find(rows, platform, &NightPlatform::platform);
-  return row != rows.end() && parse_replay_options(row->options).generate_only;
-}
-
 }  // namespace
 
 std::string run_night(const NightOptions& options, const OnProgress& on_progress) {
   const std::unique_ptr<Connection> connection = open_fleet(options.url, Opening::kExisting);
-  const ObjectStore store(options.store);
+  const ObjectStore store(options.store, setting(*connection, "id"));
   on_progress({"looking at the jobs' files", 0, 0});
   const std::int64_t night = plan_night(*connection, store, options);
   work_here(*connection, options, night, {kGenerateWork, kReplayWork}, on_progress);
@@ -197,7 +190,7 @@ std::string run_night(const NightOptions& options, const OnProgress& on_progress
 bool run_worker(const NightOptions& options, const std::vector<std::string>& kinds,
                 const OnProgress& on_progress) {
   const std::unique_ptr<Connection> connection = open_fleet(options.url, Opening::kExisting);
-  const ObjectStore store(options.store);
+  const ObjectStore store(options.store, setting(*connection, "id"));
   if (!open_night(*connection)) {
     return false;
   }
@@ -208,7 +201,7 @@ bool run_worker(const NightOptions& options, const std::vector<std::string>& kin
 
 std::string run_night_elsewhere(const NightOptions& options, const std::function<void()>& submit) {
   const std::unique_ptr<Connection> connection = open_fleet(options.url, Opening::kExisting);
-  const ObjectStore store(options.store);
+  const ObjectStore store(options.store, setting(*connection, "id"));
   const std::int64_t night = plan_night(*connection, store, options);
   submit();
   return finish_night(*connection, night, options, [](const NightProgress&) {});
@@ -232,10 +225,10 @@ std::int64_t plan_night(Connection& connection, const ObjectStore& store,
         add_work(connection, id, kGenerateWork, job, "");
       }
     }
-    join_night(connection, id, options.platform, to_json(options.replay));
-    if (is_generate_only(connection, id, options.platform)) {
+    if (options.replay.generate_only) {
       return;
     }
+    join_night(connection, id, options.platform);
     // In a night that was open, what is made is replayed once it is made; the rest is added here.
     const std::vector<Benchmark> current = current_benchmarks(connection);
     for (const Benchmark& benchmark : current) {

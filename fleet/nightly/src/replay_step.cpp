@@ -22,7 +22,6 @@
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
-#include "fleet/records/nights.h"
 #include "fleet/records/results.h"
 
 namespace understudy::fleet {
@@ -93,7 +92,7 @@ class ReplayStep {
         benchmark_(std::move(benchmark)),
         job_(jobs.front().name),
         others_(others_of(jobs)),
-        options_(options_of_platform()),
+        options_(context.options.replay),
         last_change_(last_change(context.connection, benchmark_.benchmark_hash, item.platform)) {}
 
   void run() {
@@ -130,15 +129,6 @@ class ReplayStep {
       names.push_back(jobs[i].name);
     }
     return names.empty() ? "" : fmt::format("; it stands for {}, too", fmt::join(names, ", "));
-  }
-
-  ReplayOptions options_of_platform() {
-    for (const NightPlatform& row : platforms_of_night(context_.connection, item_.night)) {
-      if (row.platform == item_.platform) {
-        return parse_replay_options(row.options);
-      }
-    }
-    return context_.options.replay;
   }
 
   /// The file is named, and gone: the next night makes it anew.
@@ -318,7 +308,7 @@ class ReplayStep {
   Benchmark benchmark_;
   std::string job_;
   std::string others_;  ///< for the end of a sentence
-  ReplayOptions options_;
+  const ReplayOptions& options_;
   std::optional<Event> last_change_;  ///< of the series
 };
 

@@ -128,7 +128,7 @@ std::string in_one_line(const std::string& text) {
 void work(const NightOptions& options, std::int64_t night, const std::vector<std::string>& kinds,
           const std::string& part) {
   const std::unique_ptr<Connection> connection = open_fleet(options.url, Opening::kExisting);
-  const ObjectStore store(options.store);
+  const ObjectStore store(options.store, setting(*connection, "id"));
   WorkQueue queue(this_owner(part), options.lease_s);
   const Heartbeat heartbeat(options.url, {queue.owner(), night, options.platform},
                             options.lease_s / kBeatsALease);

@@ -4,18 +4,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <system_error>
+#include <utility>
 #include <vector>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/output_file.h"
 #include "et_schema/support/quote.h"
@@ -26,8 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFolderDigits = 2;
-constexpr const char* kObjects = "objects";
-constexpr const char* kWork = "work";
+constexpr std::string_view kObjects = "objects";
+constexpr std::string_view kWork = "work";
+constexpr std::string_view kMark = "understudy-store";
 
 [[noreturn]] void fail(const fs::path& path, const std::string& got) {
   throw et_schema::run_failed(
@@ -43,16 +40,13 @@ void make_folder(const fs::path& path) {
   }
 }
 
-/// What std::filesystem says of an entry that another process may take away meanwhile.
+/// Visits all entries below a folder, which another process may take away meanwhile.
 template <typename Visit>
-void for_each_file(const fs::path& folder, Visit visit) {
+void for_each_entry(const fs::path& folder, Visit visit) {
   std::error_code error;
   for (fs::recursive_directory_iterator place(folder, error), end; !error && place != end;
        place.increment(error)) {
-    std::error_code gone;
-    if (place->is_regular_file(gone) && !gone) {
-      visit(*place);
-    }
+    visit(*place);
   }
 }
 
@@ -67,55 +61,75 @@ double seconds_of_now() {
   return seconds_of(now);
 }
 
-/// Folders below this one that nothing was written to since then; inner ones come first.
-std::vector<fs::path> folders_before(const fs::path& folder, double time_s) {
-  std::vector<fs::path> folders;
+bool is_link(const fs::path& path) {
   std::error_code error;
-  for (fs::recursive_directory_iterator place(folder, error), end; !error && place != end;
-       place.increment(error)) {
-    struct stat status {};
-    if (::lstat(place->path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-        seconds_of(status.st_mtim) <= time_s) {
-      folders.push_back(place->path());
-    }
+  return fs::is_symlink(path, error);
+}
+
+/// The id of the fleet whose store the folder is; empty if it is no store.
+std::string fleet_of(const fs::path& folder) {
+  std::error_code error;
+  std::string id;
+  if (fs::is_regular_file(folder / kMark, error) && !is_link(folder / kObjects) &&
+      !is_link(folder / kWork)) {
+    std::ifstream file(folder / kMark);
+    std::getline(file, id);
   }
-  std::ranges::reverse(folders);
-  return folders;
+  return id;
 }
 
-constexpr std::size_t kPieceBytes = std::size_t{1} << 20U;
-
-std::string text_of(XXH128_hash_t hash) {
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { static_cast<void>(std::fclose(file)); }
-};
-
-[[noreturn]] void fail(const std::string& path) {
-  throw et_schema::bad_input("the file cannot be read",
-                             {.file = path, .got = std::generic_category().message(errno)});
+/// What a writer that was killed left beside an object: see write_file_atomically().
+bool is_half_written(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with('.') && name.find(".part-") != std::string::npos;
 }
 
 }  // namespace
 
-ObjectStore::ObjectStore(const fs::path& folder) : folder_(folder) {
-  make_folder(folder_ / kObjects);
+void ObjectStore::make(const fs::path& folder, const std::string& fleet) {
+  std::error_code error;
+  const bool is_new = !fs::exists(folder, error) || fs::is_empty(folder, error);
+  if (!is_new && fleet_of(folder) != fleet) {
+    throw et_schema::usage_error(
+        "the folder cannot become a store",
+        {.file = folder.string(),
+         .expected = "an empty folder, this fleet's store, or a new name",
+         .got = fleet_of(folder).empty() ? "a folder with other files" : "another fleet's store",
+         .hint = "choose another place"});
+  }
+  if (is_new) {
+    make_folder(folder);
+    et_schema::write_file_atomically((folder / kMark).string(), fleet + "\n");
+  }
+}
+
+ObjectStore::ObjectStore(const fs::path& folder, const std::string& fleet) : folder_(folder) {
+  const std::string found = fleet_of(folder_);
+  if (found.empty() || found != fleet) {
+    throw et_schema::run_failed(
+        "the fleet's store is not where its database says",
+        {.file = folder_.string(),
+         .expected = fmt::format("a folder with the fleet's id in a file {}", kMark),
+         .got = found.empty() ? "none" : "another fleet's store",
+         .hint = "name the store's folder: fleet init DATABASE --store DIR"});
+  }
 }
 
 fs::path ObjectStore::path_of(const std::string& hash) const {
-  if (!is_digest(hash)) {  // it would lead out of the store
-    throw et_schema::run_failed("the fleet's database is damaged",
-                                {.expected = "an object's name of 32 hexadecimal digits",
+  const fs::path folder = folder_ / kObjects / hash.substr(0, kFolderDigits);
+  if (!et_schema::is_digest(hash) || is_link(folder)) {  // it would lead out of the store
+    throw et_schema::run_failed("the fleet's database or store is damaged",
+                                {.file = folder_.string(),
+                                 .expected = "an object's name of 64 hexadecimal digits, in a "
+                                             "folder of the store",
                                  .got = et_schema::quote(hash),
                                  .hint = "restore the copy that `fleet gc --backup` made"});
   }
-  return folder_ / kObjects / hash.substr(0, kFolderDigits) / hash.substr(kFolderDigits);
+  return folder / hash.substr(kFolderDigits);
 }
 
 std::string ObjectStore::put(const std::string& bytes) const {
-  std::string hash = digest_of(bytes);
+  std::string hash = et_schema::digest_of(bytes);
   if (fault_of(hash).empty()) {
     return hash;
   }
@@ -132,7 +146,7 @@ std::string ObjectStore::fault_of(const std::string& hash) const {
     return "missing";
   }
   try {
-    return digest_of_file(path.string()) == hash ? "" : "damaged";
+    return et_schema::digest_of_file(path.string()) == hash ? "" : "damaged";
   } catch (const et_schema::Error&) {
     return "cannot be read";
   }
@@ -142,7 +156,7 @@ std::string ObjectStore::read(const std::string& hash) const {
   const fs::path path = path_of(hash);
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad() || digest_of(bytes) != hash) {
+  if (file.bad() || et_schema::digest_of(bytes) != hash) {
     throw et_schema::run_failed(
         "an object of the store is not what its name says",
         {.file = path.string(),
@@ -155,12 +169,12 @@ std::string ObjectStore::read(const std::string& hash) const {
 
 std::vector<StoredObject> ObjectStore::list() const {
   std::vector<StoredObject> objects;
-  for_each_file(folder_ / kObjects, [&](const fs::directory_entry& entry) {
+  for_each_entry(folder_ / kObjects, [&](const fs::directory_entry& entry) {
     const std::string hash =
         entry.path().parent_path().filename().string() + entry.path().filename().string();
     std::error_code gone;
     const std::uint64_t bytes = entry.file_size(gone);
-    if (is_digest(hash) && !gone) {
+    if (et_schema::is_digest(hash) && fs::is_regular_file(entry.symlink_status(gone)) && !gone) {
       objects.push_back({hash, entry.path(), bytes});
     }
   });
@@ -177,29 +191,28 @@ void ObjectStore::remove(const std::string& hash) const {
 }
 
 Leftovers ObjectStore::remove_leftovers(double age_s, bool only_counts) const {
+  // The entries' own ages count, before anything is removed: a worker's link to an old object is
+  // young.
+  std::vector<std::pair<fs::path, struct stat>> old;
   const double now = seconds_of_now();
-  const std::vector<fs::path> old_folders = folders_before(folder_ / kWork, now - age_s);
-  Leftovers left;
-  for (const char* part : {kObjects, kWork}) {
-    for_each_file(folder_ / part, [&](const fs::directory_entry& entry) {
-      const bool is_object = is_digest(entry.path().parent_path().filename().string() +
-                                       entry.path().filename().string());
-      // The entry's own age counts: a worker's link to an old object is young.
+  for (const std::string_view part : {kObjects, kWork}) {
+    for_each_entry(folder_ / part, [&](const fs::directory_entry& entry) {
       struct stat status {};
-      if (is_object || ::lstat(entry.path().c_str(), &status) != 0 ||
-          now - seconds_of(status.st_mtim) < age_s) {
-        return;
-      }
-      std::error_code gone;
-      if (only_counts || (fs::remove(entry.path(), gone) && !gone)) {
-        ++left.files;
-        left.bytes += S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+      if ((part == kWork || is_half_written(entry.path())) &&
+          ::lstat(entry.path().c_str(), &status) == 0 &&
+          now - seconds_of(status.st_mtim) >= age_s) {
+        old.emplace_back(entry.path(), status);
       }
     });
   }
-  for (const fs::path& folder : only_counts ? std::vector<fs::path>() : old_folders) {
-    std::error_code holds_files;
-    fs::remove(folder, holds_files);
+  Leftovers left;
+  std::ranges::reverse(old);  // inner ones come first; a folder that still holds something stays
+  for (const auto& [path, status] : old) {
+    std::error_code error;
+    if ((only_counts || fs::remove(path, error)) && !S_ISDIR(status.st_mode)) {
+      ++left.files;
+      left.bytes += S_ISREG(status.st_mode) ? static_cast<std::uint64_t>(status.st_size) : 0;
+    }
   }
   return left;
 }
@@ -210,38 +223,6 @@ fs::path ObjectStore::work_folder(const std::string& name) const {
   fs::remove_all(folder, error);
   make_folder(folder);
   return folder;
-}
-
-std::string digest_of(std::string_view bytes) {
-  return text_of(XXH3_128bits(bytes.data(), bytes.size()));
-}
-
-std::string digest_of_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
-  if (!file) {
-    fail(path);
-  }
-  const auto free_state = [](XXH3_state_t* state) { XXH3_freeState(state); };
-  const std::unique_ptr<XXH3_state_t, decltype(free_state)> state(XXH3_createState(), free_state);
-  XXH3_128bits_reset(state.get());
-  std::vector<char> piece(kPieceBytes);
-  for (;;) {
-    const std::size_t bytes = std::fread(piece.data(), 1, piece.size(), file.get());
-    XXH3_128bits_update(state.get(), piece.data(), bytes);
-    if (bytes < piece.size()) {
-      break;
-    }
-  }
-  if (std::ferror(file.get()) != 0) {
-    fail(path);
-  }
-  return text_of(XXH3_128bits_digest(state.get()));
-}
-
-bool is_digest(std::string_view text) {
-  constexpr std::size_t kDigits = 32;
-  return text.size() == kDigits &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 }  // namespace understudy::fleet

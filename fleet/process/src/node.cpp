@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,41 +96,44 @@ std::string place_text() {
                      without_line_end(content_of("/proc/sys/kernel/random/boot_id")), names);
 }
 
-constexpr mode_t kForEverybody = 0666;
-// Bytes of the file that stand for something.
-constexpr off_t kTurn = 0;  // taken to queue: shared locks alone would let a timer wait for ever
-constexpr off_t kNode = 1;
-
-[[noreturn]] void fail(const std::string& path) {
+[[noreturn]] void fail(const std::string& path, const std::string& got) {
   throw et_schema::run_failed("the node cannot be locked for a replay",
                               {.file = path,
-                               .got = std::generic_category().message(errno),
+                               .expected = "a file that can be read, or a place for one",
+                               .got = got,
                                .hint = "name another file: UNDERSTUDY_NODE_LOCK=FILE"});
 }
 
+[[noreturn]] void fail(const std::string& path) {
+  fail(path, std::generic_category().message(errno));
+}
+
+/// Opens a lock's file, for all users of the machine, in a folder where any of them may have put
+/// something of that name: no link is followed, no pipe waited for, nothing written. Programs that
+/// are started keep it: no O_CLOEXEC.
 int open_lock(const std::string& path) {
-  // Kept by programs that are started: no O_CLOEXEC. A file of another user's in a sticky folder
-  // opens only without O_CREAT.
-  int descriptor = ::open(path.c_str(), O_RDWR);
-  if (descriptor < 0 && errno == ENOENT) {
-    const mode_t mask = ::umask(0);
-    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT, kForEverybody);
-    ::umask(mask);
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  constexpr mode_t kReadable = 0444;
+  int descriptor = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, kReadable);
+  if (descriptor >= 0) {
+    ::fchmod(descriptor, kReadable);  // whatever the umask
+  } else if (errno == EEXIST) {
+    descriptor = ::open(path.c_str(), kFlags);
   }
-  if (descriptor < 0) {
+  struct stat status {};
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) {
     fail(path);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    fail(path, "something else than a file");
   }
   return descriptor;
 }
 
-/// A lock of the open file, not of the process.
-void lock_byte(int descriptor, off_t byte, short kind, const std::string& path) {
-  struct flock lock {};
-  lock.l_type = kind;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = byte;
-  lock.l_len = 1;
-  while (::fcntl(descriptor, F_OFD_SETLKW, &lock) != 0) {
+/// flock() locks the open file, not the process, and asks for no right to write.
+void lock_file(int descriptor, int operation, const std::string& path) {
+  while (::flock(descriptor, operation) != 0) {
     if (errno != EINTR) {
       fail(path);
     }
@@ -184,20 +188,22 @@ std::string NodeLock::default_path() {
 }
 
 NodeLock::NodeLock(NodeUse use, const std::string& path) : descriptor_(open_lock(path)) {
-  lock_byte(descriptor_, kTurn, F_WRLCK, path);
-  lock_byte(descriptor_, kNode, use == NodeUse::kTiming ? F_WRLCK : F_RDLCK, path);
-  lock_byte(descriptor_, kTurn, F_UNLCK, path);
+  // Shared locks alone would let who wants to time wait for ever: all wait for their turn.
+  const std::string queue = path + ".queue";
+  const int turn = open_lock(queue);
+  ::fcntl(turn, F_SETFD, FD_CLOEXEC);
+  lock_file(turn, LOCK_EX, queue);
+  lock_file(descriptor_, use == NodeUse::kTiming ? LOCK_EX : LOCK_SH, path);
+  ::flock(turn, LOCK_UN);  // a child that was just forked has it open, too
+  ::close(turn);
 }
 
 void NodeLock::release() {
-  struct flock lock {};
-  lock.l_type = F_UNLCK;
-  lock.l_whence = SEEK_SET;
-  ::fcntl(descriptor_, F_OFD_SETLK, &lock);
+  ::flock(descriptor_, LOCK_UN);
 }
 
 NodeLock::~NodeLock() {
-  ::close(descriptor_);  // and with the last holder of the open file its locks
+  ::close(descriptor_);  // and with the last holder of the open file its lock
 }
 
 }  // namespace understudy::fleet

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "fleet/objects/object_store.h"
+#include "et_schema/support/digest.h"
 #include "json_columns.h"
 
 namespace understudy::fleet {
@@ -37,7 +37,7 @@ std::optional<Benchmark> first_of(std::vector<Benchmark> benchmarks) {
 
 std::string benchmark_key(const std::string& input_hash, const std::string& generator,
                           const std::vector<std::string>& flags) {
-  return digest_of(fmt::format("{}\n{}\n{}", input_hash, generator, column_of(flags)));
+  return et_schema::digest_of(fmt::format("{}\n{}\n{}", input_hash, generator, column_of(flags)));
 }
 
 std::int64_t put_benchmark(Connection& connection, const Benchmark& made) {

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "et_schema/support/error.h"
+#include "et_schema/support/json_fields.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::fleet {
@@ -17,9 +19,9 @@ auto read_json(const Row& row, std::size_t column, const CellPlace& place, const
                Read read) {
   std::string got = "JSON of another kind";
   try {
-    return read(json::parse(row.text(column)));
-  } catch (const json::parse_error& error) {
-    got = fmt::format("no JSON from byte {}", error.byte);
+    return read(et_schema::parse_json(row.text(column), {}));
+  } catch (const et_schema::Error& error) {
+    got = error.context().got;
   } catch (const json::exception&) {  // another kind of value
   }
   throw damaged_database(

@@ -60,21 +60,19 @@ void lock_nights(Connection& connection) {
   }
 }
 
-void join_night(Connection& connection, std::int64_t night, const std::string& platform,
-                const std::string& options) {
+void join_night(Connection& connection, std::int64_t night, const std::string& platform) {
   connection.execute(
-      "INSERT INTO night_platform (night, platform, options) VALUES ($1, $2, $3) "
+      "INSERT INTO night_platform (night, platform, options) VALUES ($1, $2, '{}') "
       "ON CONFLICT (night, platform) DO NOTHING",
-      {night, platform, options});
+      {night, platform});
 }
 
 std::vector<NightPlatform> platforms_of_night(Connection& connection, std::int64_t night) {
   return each_of(
       connection.query(
-          "SELECT platform, options, beat FROM night_platform WHERE night = $1 ORDER BY platform",
-          {night}),
+          "SELECT platform, beat FROM night_platform WHERE night = $1 ORDER BY platform", {night}),
       [](const Row& row) {
-        return NightPlatform{row.text(0), row.text(1), row.integer(2)};
+        return NightPlatform{row.text(0), row.integer(1)};
       });
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "et_schema/support/digest.h"
 #include "fleet/database/connection.h"
-#include "fleet/objects/object_store.h"
 #include "json_columns.h"
 
 namespace understudy::fleet {
@@ -39,7 +39,7 @@ std::int64_t put_environment(Connection& connection, const std::string& software
   const Rows rows = connection.query(
       "INSERT INTO environment (hash, software, json) VALUES ($1, $2, $3) "
       "ON CONFLICT (hash) DO UPDATE SET software = excluded.software RETURNING id",
-      {digest_of(json), software, json});
+      {et_schema::digest_of(json), software, json});
   return rows.front().integer(0);
 }
 

@@ -12,39 +12,20 @@
 #include <vector>
 
 #include "et_schema/model/bodies.h"
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "et_schema/support/overloaded.h"
+#include "et_schema/support/version.h"
 #include "generator/flow/model_names.h"
 #include "public_words.h"
+#include "renumbering.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::Bench;
 using et_schema::is_public_operator;
-
-/// Numbers in ascending order get 1, 2, …; 0 is none, and stays.
-template <typename Number>
-class Renumbering {
- public:
-  void see(Number number) {
-    if (number != 0) {
-      numbers_.push_back(number);
-    }
-  }
-  void close() {
-    std::ranges::sort(numbers_);
-    numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
-  }
-  [[nodiscard]] Number of(Number number) const {
-    const auto place = std::ranges::lower_bound(numbers_, number) - numbers_.begin();
-    return number == 0 ? 0 : static_cast<Number>(place) + 1;
-  }
-
- private:
-  std::vector<Number> numbers_;
-};
 
 class Obfuscator {
  public:
@@ -54,6 +35,10 @@ class Obfuscator {
     result_.bench.sources.clear();
     result_.bench.origins.clear();
     result_.bench.op_maps.clear();  // nothing is called as their rows say
+    result_.bench.tool_version = et_schema::kToolVersion;
+    if (result_.bench.scaled) {
+      result_.bench.scaled->groups.clear();
+    }
     hide_groups();
     find_first_sequence();
     result_.bench.programs.edit_each([&](Program& program, std::size_t) { hide_program(program); });
@@ -76,29 +61,28 @@ class Obfuscator {
     return entry->second;
   }
 
+  void hide_sentence(std::string& text) {
+    text = is_public_sentence(text) ? text : hide("sentence", text);
+  }
+
   void hide_groups() {
     for (std::size_t id = 0; id < result_.bench.groups.size(); ++id) {
       et_schema::ProcessGroup& group = result_.bench.groups[id];
-      if (id > 0) {
-        group.name = hide("group", group.name);
-      }
+      group.name = id == 0 ? "world" : hide("group", group.name);
       group.description = hide("description", group.description);
-      if (!is_public_backend(group.backend)) {
-        group.backend = hide("backend", group.backend);
-      }
+      group.backend =
+          is_public_backend(group.backend) ? group.backend : hide("backend", group.backend);
     }
   }
 
   void find_first_sequence() {
-    std::int64_t first = std::numeric_limits<std::int64_t>::max();
     for (const Program& program : result_.bench.programs) {
-      for_each_instruction(program.instructions, [&first](const Instruction& instruction) {
+      for_each_instruction(program.instructions, [this](const Instruction& instruction) {
         if (instruction.comm && instruction.comm->seq) {
-          first = std::min(first, *instruction.comm->seq);
+          first_sequence_ = std::min(first_sequence_, *instruction.comm->seq);
         }
       });
     }
-    first_sequence_ = first == std::numeric_limits<std::int64_t>::max() ? 0 : first;
   }
 
   void hide_program(Program& program) {
@@ -126,8 +110,12 @@ class Obfuscator {
     for_each_instruction(program.instructions, [&](Instruction& instruction) {
       instruction.node_id = nodes.of(instruction.node_id);
       instruction.thread = threads.of(instruction.thread);
-      if (instruction.timing && instruction.timing->stream) {
-        instruction.timing->stream = streams.of(*instruction.timing->stream);
+      if (instruction.timing) {
+        std::optional<std::int64_t>& stream = instruction.timing->stream;
+        stream = stream ? std::optional(streams.of(*stream)) : std::nullopt;
+        for (et_schema::KernelClassTime& time : instruction.timing->kernel_classes) {
+          hide_sentence(time.kernel_class);
+        }
       }
       hide_instruction(program, instruction);
     });
@@ -177,9 +165,8 @@ class Obfuscator {
         instruction.name = hide_operator(instruction.name);
         break;
       case InstructionKind::kNative:
-        if (!is_public_label(instruction.name)) {
-          instruction.name = hide("label", instruction.name);
-        }
+        instruction.name =
+            is_public_label(instruction.name) ? instruction.name : hide("label", instruction.name);
         break;
       case InstructionKind::kKernel:
         instruction.name = hide("kernel", instruction.name);
@@ -191,7 +178,10 @@ class Obfuscator {
       case InstructionKind::kCollective:
       case InstructionKind::kP2p:
       case InstructionKind::kWait:
-        break;  // of a fixed vocabulary
+        if (!is_public_sentence(instruction.name) && !et_schema::find_c10d_name(instruction.name)) {
+          instruction.name = instruction.comm ? to_string(instruction.comm->kind) : "as_strided";
+        }
+        break;
     }
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
       // The roles of a kernel's arguments stand before the name of its file, or its launch.
@@ -202,9 +192,16 @@ class Obfuscator {
     for (Argument& argument : instruction.results) {
       hide_argument(argument, false);
     }
-    if (instruction.comm && instruction.comm->seq) {
-      *instruction.comm->seq -= first_sequence_;
+    if (instruction.comm) {
+      hide_communication(*instruction.comm);
     }
+  }
+
+  void hide_communication(et_schema::CommInfo& comm) {
+    comm.seq = comm.seq ? std::optional(*comm.seq - first_sequence_) : std::nullopt;
+    comm.reduce_op = et_schema::parse_reduction(comm.reduce_op) ? comm.reduce_op : "sum";
+    hide_sentence(comm.reduce_op_why);
+    hide_sentence(comm.why);
   }
 
   std::string hide_operator(const std::string& name) {
@@ -325,15 +322,16 @@ class Obfuscator {
     }
   }
 
-  /// Integers decide what they index; `why` is "aten::embedding.indices", or a sentence.
+  /// Integers decide what they index; `why` is "aten::embedding.indices", of which the operator
+  /// stays, or a sentence.
   void hide_rule(et_schema::ValueRule& rule, bool is_integral) {
     const auto* constant = rule.as<et_schema::ValueRule::Constant>();
     if (!is_integral || constant == nullptr) {
       round_numbers(rule);
     }
-    const bool names_operator = rule.why.find("::") != std::string::npos;
-    if (names_operator && !is_public_operator(et_schema::without_overload(rule.why))) {
-      rule.why = "an operator";
+    const std::string op(et_schema::without_overload(rule.why));
+    if (!is_public_sentence(rule.why)) {
+      rule.why = is_public_operator(op) ? op : "an operator";
     }
   }
 
@@ -342,9 +340,11 @@ class Obfuscator {
       selection.step = "a step";
     }
     for (std::string& filter : selection.filters) {
-      filter = filter.substr(0, filter.find(' '));
+      const std::string option = filter.substr(0, filter.find(' '));
+      filter = is_public_sentence(option) ? option : hide("text", option);
     }
     for (et_schema::Opened& opened : selection.opened) {
+      hide_sentence(opened.reason);
       opened.name = hide_operator(opened.name);
     }
   }
@@ -356,20 +356,26 @@ class Obfuscator {
     profile.content_hash = 0;
     profile.variables.clear();
     profile.kernel_settings.clear();
+    hide_sentence(profile.observer_source);
+    if (profile.host_probe && !is_public_sentence(profile.host_probe->kind)) {
+      profile.host_probe.reset();
+    }
     for (et_schema::LostDeviceEvents& lost : profile.lost) {
+      hide_sentence(lost.reason);
       lost.name = hide("kernel", lost.name);
     }
     for (et_schema::OutsideTime& row : profile.outside) {
-      if (!row.name.empty()) {
-        row.name = row.why == et_schema::Outside::kLabel ? hide("label", row.name)
-                                                         : hide_operator(row.name);
+      for (et_schema::KernelClassTime& time : row.kernel_classes) {
+        hide_sentence(time.kernel_class);
       }
+      row.name =
+          row.why == et_schema::Outside::kLabel ? hide("label", row.name) : hide_operator(row.name);
     }
   }
 
   Obfuscated result_;
   std::map<std::string, std::map<std::string, std::string>> replacements_;  ///< kind → original → …
-  std::int64_t first_sequence_ = 0;
+  std::int64_t first_sequence_ = std::numeric_limits<std::int64_t>::max();
 };
 
 }  // namespace

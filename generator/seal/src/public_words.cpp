@@ -29,6 +29,23 @@ constexpr std::string_view kBackends =
 
 constexpr std::string_view kTags = "Generator Stream Storage Object Layout Scalar None";
 
+constexpr std::string_view kSentences =
+    "a above an argument as assumed at began capture bytes calls captured cheapest chose coalesced "
+    "communicates complex correlation data did does events expert exact for from gradient "
+    "gradients "
+    "had has held hold holds host in inside is it itself its kernel know label launch launched "
+    "made "
+    "measured memory no none not number of on one open operator other out outside own parallel "
+    "pipeline profile range recorded replay reuse rows same saved schema sharded stream taken "
+    "takes "
+    "tensor that the time times torchscript-1 trace used wait wants was what where which who "
+    "without "
+    "works wrappers as_strided "
+    "attention collective communication compiled convolution copy elementwise embedding fft index "
+    "linalg loss matmul normalization optimizer pooling random recurrent reduction softmax sort "
+    "allocation view "
+    "--batch --exclude --group --include --no-backward --only --reduce-op --subgraph --world-size";
+
 constexpr std::string_view kTypes =
     "Any Await Device Dict Dimname Future Generator Layout List None NoneType Object QScheme "
     "Scalar ScalarType Storage Stream SymBool SymFloat SymInt Tensor MemoryFormat bool complex "
@@ -94,6 +111,14 @@ bool is_public_backend(std::string_view name) {
 
 bool is_public_tag(std::string_view tag) {
   return has_word(kTags, tag);
+}
+
+bool is_public_sentence(std::string_view text) {
+  return !et_schema::any_word(text, [](std::string_view word) {
+    word = word.substr(0, word.find_last_not_of(",:;") + 1);
+    return !has_word(kSentences, word) &&
+           word.find_first_not_of("0123456789.") != std::string_view::npos;
+  });
 }
 
 std::string hidden_schema(std::string_view schema, std::string_view name) {

@@ -17,6 +17,11 @@ namespace understudy::generator {
 /// Whether a recorded tag is one of PyTorch's types: "Generator", "Stream".
 [[nodiscard]] bool is_public_tag(std::string_view tag);
 
+/// Whether the text is made of words of this project's own sentences, classes and flags, and of
+/// versions: "captured range", "torchscript-1 2.11.0". A benchmark of somebody else can hold any
+/// text in the place of one.
+[[nodiscard]] bool is_public_sentence(std::string_view text);
+
 /// The schema of a private operator under another name: "private::op1(Tensor arg0, int[] arg1) ->
 /// Tensor". PyTorch's types and what is written stay; names, defaults, sizes of lists and types of
 /// others' do not.

@@ -78,6 +78,16 @@ std::vector<SlotId> index_slots(const et_schema::Program& program, const Instruc
   return slots;
 }
 
+/// Throws, as an operator that cannot be called does, if one gave a nested tensor: it has no sizes,
+/// which LibTorch lets nobody ask for.
+void refuse_nested(const torch::jit::Stack& stack) {
+  for (const c10::IValue& value : stack) {
+    if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_nested()) {
+      throw std::runtime_error("it gives a nested tensor, which no benchmark can hold");
+    }
+  }
+}
+
 }  // namespace
 
 Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Job& job,
@@ -194,6 +204,7 @@ void Trial::call(BoundProgram& bound, Step& step) {
   bool is_watched = step.handle && takes_layout(step.handle->schema());
   is_watched = is_watched || has_described(machine_.stack());
   machine_.call(bound, step);
+  refuse_nested(machine_.stack());
   machine_.refuse_outside(step);
   step.is_watched = is_watched || has_described(machine_.stack());
   synchronize_stream(device_);  // a device reports errors only when the host waits for it

@@ -30,6 +30,7 @@ understudy_test(readers_test
     model/public_operators_test.cpp
     reader_texts.cpp
     support/control_characters_test.cpp
+    support/digest_test.cpp
     support/error_test.cpp
     support/input_limit_test.cpp
     support/json_scan_test.cpp

@@ -22,7 +22,7 @@
 #include "et_schema/model/public_operators.h"
 #include "et_schema/model/report.h"
 #include "et_schema/support/assert.h"
-#include "et_schema/support/content_hash.h"
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/input_limit.h"
 #include "et_schema/support/output_file.h"
@@ -250,7 +250,8 @@ class Unpacker {
 };
 
 std::string hashed(std::string_view text) {
-  return fmt::format("#{:016x}", content_hash(text));
+  constexpr std::size_t kDigits = 16;
+  return "#" + digest_of(text).substr(0, kDigits);
 }
 
 /// "--subgraph encoder" → "--subgraph #…"; what has a fixed set of values tells nothing.
@@ -337,7 +338,7 @@ void use_operator_maps(const Bench& bench, const std::string& file) {
 std::string benchmark_hash(const Bench& bench) {
   std::string hashes;
   for (const ProcessGroup& group : bench.groups) {
-    hashes += fmt::format("{} {}", group.name, group.size);
+    hashes += fmt::format("{} {} {}", group.name.size(), group.name, group.size);
     for (const auto rank : group.ranks) {
       hashes += fmt::format(" {}", rank);
     }
@@ -348,14 +349,15 @@ std::string benchmark_hash(const Bench& bench) {
   for (const Program& program : bench.programs) {
     std::string& hash = known[&program];
     if (hash.empty()) {
-      hash = fmt::format("{:016x}\n", content_hash(program_to_text(program)));
+      hash = digest_of(program_to_text(program)) + "\n";
     }
     hashes += hash;
   }
   for (const std::string& map : bench.op_maps) {
-    hashes += fmt::format("{:016x}\n", content_hash(map));
+    hashes += digest_of(map) + "\n";
   }
-  return fmt::format("{:016x}", content_hash(hashes));
+  constexpr std::size_t kDigits = 32;
+  return digest_of(hashes).substr(0, kDigits);
 }
 
 Selection hashed_names(Selection selection) {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "et_schema/cubin/cubin.h"
-#include "et_schema/support/content_hash.h"
+#include "et_schema/support/digest.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/json_record.h"
 
@@ -198,7 +198,7 @@ std::vector<ZipMember> kernel_members(const Programs& programs) {
     KernelRecord record{key, kernel->name, kernel->parameters, {}};
     for (const KernelBuild& build : kernel->builds) {
       const std::string& bytes = *build.cubin.bytes;
-      record.builds.push_back({build, fmt::format("kernels/{:016x}.cubin", content_hash(bytes))});
+      record.builds.push_back({build, fmt::format("kernels/{}.cubin", digest_of(bytes))});
       codes.emplace(record.builds.back().cubin, &bytes);
     }
     list.push_back(json_of(record));

@@ -72,6 +72,61 @@ TEST(OperatorMap, ACallThatDoesNotFitSaysWhy) {
             "row 0 of mine.json takes x as Tensor, and it is Tensor[]");
 }
 
+/// Each star matches any characters: as many as a name has take no stack, and no time to speak of.
+TEST(OperatorMap, StarsTakeNoStack) {
+  const auto row = [](const std::string& pattern) {
+    return R"({"operators": [")" + pattern + R"("], "takes": [], "does": ["return 1"]})";
+  };
+  std::string stars = "a::";
+  for (int i = 0; i < 200'000; ++i) {
+    stars += "*a";
+  }
+  const OperatorMap map = map_of(row(stars) + "," + row("b::*x*y*") + "," + row("c::*"));
+  EXPECT_EQ(map.find_name("a::" + std::string(300'000, 'a'))->number, 0U);
+  EXPECT_EQ(map.find_name("a::" + std::string(100'000, 'a')), nullptr);
+  EXPECT_EQ(map.find_name("b::yxxzyz")->number, 1U);
+  EXPECT_EQ(map.find_name("b::yx"), nullptr);
+  EXPECT_EQ(map.find_name("c::")->number, 2U);
+}
+
+TEST(OperatorMap, AFunctionThatLibTorchCouldNotTakeIsRefused) {
+  const auto refused = [](const std::string& json) {
+    try {
+      OperatorMap().add_rows(json, "mine.json");
+    } catch (const Error& error) {
+      return to_text(error);
+    }
+    return std::string("read");
+  };
+  const auto refusal = [](const std::string& field) {
+    return "the operator map cannot be read\n  file:     mine.json\n  field:    " + field +
+           "\n  expected: functions of at most 2500 characters each\n  got:      a longer one\n"
+           "  hint:     docs/formats.md, \"Operator map\", says what a row holds";
+  };
+  for (const char* sign : {"(", "-", "not ", "x if x else "}) {
+    std::string deep;
+    while (deep.size() < 200'000) {
+      deep += sign;
+    }
+    EXPECT_EQ(refused(document(R"({"operators": ["a::b"], "takes": ["bool x"], "does": ["y = )" +
+                               deep + R"(", "return y"]})")),
+              refusal("rows[0].does"));
+    EXPECT_EQ(refused(R"({"format": "understudy operator map", "version": 1, "functions": )"
+                      R"(["def f(x: bool):", "  return )" +
+                      deep + R"("], "rows": []})"),
+              refusal("functions"));
+  }
+  // Many functions are no long one.
+  std::string functions;
+  for (int i = 0; i < 40; ++i) {
+    functions += (i == 0 ? "\"def f" : ", \"def f") + std::to_string(i) +
+                 R"((x: bool):", "  return )" + std::string(2000, ' ') + R"(x")";
+  }
+  EXPECT_EQ(refused(R"({"format": "understudy operator map", "version": 1, "functions": [)" +
+                    functions + R"(], "rows": []})"),
+            "read");
+}
+
 TEST(OperatorMap, RowsOfAFileStandBeforeThoseThatWereThere) {
   OperatorMap map = map_of(kNorm);
   map.add_rows(

@@ -31,7 +31,7 @@ TEST_P(JoiningANight, SeesABenchmarkThatIsMadeMeanwhile) {
   benchmark.fingerprint = "{}";
   benchmark.id = put_benchmark(*connection, benchmark);
   const std::int64_t night = add_night(*connection, 1, 0);
-  join_night(*connection, night, "first", to_json(ReplayOptions()));
+  join_night(*connection, night, "first");
 
   std::atomic_flag has_begun;
   std::thread maker([&] {
@@ -47,7 +47,8 @@ TEST_P(JoiningANight, SeesABenchmarkThatIsMadeMeanwhile) {
   has_begun.wait(false);
   NightOptions options;
   options.platform = "second";
-  EXPECT_EQ(plan_night(*connection, ObjectStore(folder() / "store"), options), night);
+  ObjectStore::make(folder() / "store", "id");
+  EXPECT_EQ(plan_night(*connection, ObjectStore(folder() / "store", "id"), options), night);
   maker.join();
 
   const Rows rows = connection->query(

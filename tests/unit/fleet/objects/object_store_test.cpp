@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "et_schema/support/error.h"
 #include "testing/temporary_folder.h"
@@ -14,23 +16,82 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Digests, AreXxh3Of128Bits) {
-  // xxHash's own test vector of the empty input.
-  EXPECT_EQ(digest_of(""), "99aa06d3014798d86001c324468d497f");
-  const testing_files::TemporaryFolder folder;
-  const std::string content(3'000'000, 'q');
-  EXPECT_EQ(digest_of_file(folder.write("a", content)), digest_of(content));
-  EXPECT_TRUE(is_digest("99aa06d3014798d86001c324468d497f"));
-  EXPECT_FALSE(is_digest("99AA06d3014798d86001c324468d497f"));
-  EXPECT_FALSE(is_digest(""));
-  EXPECT_THROW(static_cast<void>(digest_of_file("/nowhere")), et_schema::Error);
-}
+const std::string kFleet = "0123abcd";
 
 class Objects : public ::testing::Test {
  protected:
+  /// What opening a store of that fleet in the folder says.
+  static std::string refused(const std::string& folder, const std::string& fleet = kFleet) {
+    try {
+      const ObjectStore store(folder, fleet);
+    } catch (const et_schema::Error& error) {
+      return et_schema::to_text(error);
+    }
+    return "opened";
+  }
+  static std::string refused_text(const std::string& folder, const std::string& got) {
+    return "the fleet's store is not where its database says\n  file:     " + folder +
+           "\n  expected: a folder with the fleet's id in a file understudy-store\n  got:      " +
+           got + "\n  hint:     name the store's folder: fleet init DATABASE --store DIR";
+  }
+
   testing_files::TemporaryFolder folder_;
-  ObjectStore store_{folder_.path() + "/store"};
+  ObjectStore store_ = made(folder_.path() + "/store");
+
+ private:
+  static ObjectStore made(const std::string& folder) {
+    ObjectStore::make(folder, kFleet);
+    return {folder, kFleet};
+  }
 };
+
+TEST_F(Objects, AreOpenedOnlyWhereTheFleetsMarkIs) {
+  const std::string other = folder_.path() + "/other";
+  EXPECT_EQ(refused(other), refused_text(other, "none"));
+  EXPECT_FALSE(fs::exists(other));
+  fs::create_directories(other + "/objects");
+  EXPECT_EQ(refused(other), refused_text(other, "none"));
+  const std::string own = folder_.path() + "/store";
+  EXPECT_EQ(refused(own), "opened");
+  EXPECT_EQ(refused(own, "4567"), refused_text(own, "another fleet's store"));
+  EXPECT_EQ(refused(own, ""), refused_text(own, "another fleet's store"));
+}
+
+TEST_F(Objects, AreMadeInNoFolderOfSomethingElse) {
+  fs::create_directories(folder_.path() + "/home/work");
+  ObjectStore::make(folder_.path() + "/store", kFleet);  // again: as it is
+  for (const auto& [folder, fleet, got] :
+       {std::array<std::string, 3>{"/home", kFleet, "a folder with other files"},
+        {"/store", "4567", "another fleet's store"}}) {
+    try {
+      ObjectStore::make(folder_.path() + folder, fleet);
+      ADD_FAILURE() << folder;
+    } catch (const et_schema::Error& error) {
+      EXPECT_EQ(et_schema::to_text(error),
+                "the folder cannot become a store\n  file:     " + folder_.path() + folder +
+                    "\n  expected: an empty folder, this fleet's store, or a new name\n"
+                    "  got:      " +
+                    got + "\n  hint:     choose another place");
+    }
+  }
+}
+
+/// A stranger can hand over a store, too.
+TEST_F(Objects, DoNotFollowLinksOutOfTheStore) {
+  const std::string hash = store_.put("content");
+  const fs::path home = fs::path(folder_.path()) / "home";
+  fs::create_directories(home);
+  std::ofstream(home / hash.substr(2)) << "mine";
+  const fs::path folder = store_.path_of(hash).parent_path();
+  fs::remove_all(folder);
+  fs::create_directory_symlink(home, folder);
+  EXPECT_THROW(store_.remove(hash), et_schema::Error);
+  EXPECT_TRUE(store_.list().empty());
+  store_.remove_leftovers(-1);
+  EXPECT_TRUE(fs::exists(home / hash.substr(2)));
+  fs::create_directory_symlink(home, store_.folder() / "work");
+  EXPECT_EQ(refused(store_.folder()), refused_text(store_.folder(), "none"));
+}
 
 TEST_F(Objects, LieBelowTwoDigits) {
   const std::string hash = store_.put("content");
@@ -58,12 +119,14 @@ TEST_F(Objects, LeftoversGoWhenTheyAreOld) {
   const std::string hash = store_.put("content");
   const fs::path left = store_.path_of(hash).parent_path() / ".cdef.part-1";
   std::ofstream(left) << "half";
+  std::ofstream(store_.folder() / "objects/notes.txt") << "mine";
   EXPECT_EQ(store_.remove_leftovers(3600).files, 0U);
   EXPECT_TRUE(fs::exists(left));
   EXPECT_EQ(store_.remove_leftovers(-1, true).bytes, 4U);
   EXPECT_TRUE(fs::exists(left));
   EXPECT_EQ(store_.remove_leftovers(-1).bytes, 4U);
   EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(store_.folder() / "objects/notes.txt"));
   EXPECT_EQ(store_.fault_of(hash), "");
 }
 

@@ -1,11 +1,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <future>
 #include <optional>
 #include <system_error>
@@ -107,23 +110,47 @@ TEST(Owners, AnotherProcessOfTheSameNumberIsAnother) {
   EXPECT_TRUE(is_certainly_gone(owner));
 }
 
-/// Whether another could lock the file now: F_RDLCK to compute, F_WRLCK to time.
-bool can_be_had(const std::string& path, short kind) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  struct flock lock {};
-  lock.l_type = kind;
-  lock.l_whence = SEEK_SET;
-  EXPECT_EQ(::fcntl(file, F_OFD_GETLK, &lock), 0);
+/// Whether another could lock the file now: LOCK_SH to compute, LOCK_EX to time.
+bool can_be_had(const std::string& path, int operation) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_free = ::flock(file, operation | LOCK_NB) == 0;
   ::close(file);
-  return lock.l_type == F_UNLCK;
+  return is_free;
+}
+
+/// Others can put what they like where the lock is.
+TEST(NodeLocks, WhatIsNoFileIsRefused) {
+  const testing_files::TemporaryFolder folder;
+  const std::string mine = folder.write("mine", "untouched");
+  const std::string link = folder.path() + "/link";
+  const std::string pipe = folder.path() + "/pipe";
+  std::filesystem::create_symlink(mine, link);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto refused = [](const std::string& path) {
+    try {
+      const NodeLock lock(NodeUse::kTiming, path);
+    } catch (const et_schema::Error& error) {
+      return et_schema::to_text(error);
+    }
+    return std::string("locked");
+  };
+  EXPECT_EQ(refused(link), "the node cannot be locked for a replay\n  file:     " + link +
+                               "\n  expected: a file that can be read, or a place for one\n"
+                               "  got:      Too many levels of symbolic links\n"
+                               "  hint:     name another file: UNDERSTUDY_NODE_LOCK=FILE");
+  EXPECT_NE(refused(pipe).find("got:      something else than a file"), std::string::npos);
+  EXPECT_EQ(refused(folder.path() + "/new"), "locked");
+  struct stat status {};
+  ASSERT_EQ(::stat((folder.path() + "/new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0444U);  // for all to lock and for none to write
 }
 
 TEST(NodeLocks, ManyMayCompute) {
   const testing_files::TemporaryFolder folder;
   const std::string path = folder.path() + "/lock";
   const NodeLock a(NodeUse::kComputing, path);
-  EXPECT_TRUE(can_be_had(path, F_RDLCK));
-  EXPECT_FALSE(can_be_had(path, F_WRLCK));
+  EXPECT_TRUE(can_be_had(path, LOCK_SH));
+  EXPECT_FALSE(can_be_had(path, LOCK_EX));
 }
 
 TEST(NodeLocks, WhoTimesIsAlone) {
@@ -198,9 +225,9 @@ TEST(NodeLocks, GivenBackTheyAreFreeWhateverWasLeftRunning) {
   const std::string path = folder.path() + "/lock";
   NodeLock lock(NodeUse::kTiming, path);
   const Child child;
-  EXPECT_FALSE(can_be_had(path, F_RDLCK));
+  EXPECT_FALSE(can_be_had(path, LOCK_SH));
   lock.release();
-  EXPECT_TRUE(can_be_had(path, F_WRLCK));
+  EXPECT_TRUE(can_be_had(path, LOCK_EX));
 }
 
 TEST(Nodes, HaveANameOfTheirKind) {

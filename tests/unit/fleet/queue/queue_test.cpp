@@ -28,7 +28,7 @@ constexpr const char* kElsewhere = "elsewhere|boot|pid:[1]|77|1|0";
 class Queues : public DatabaseTest {
  protected:
   Queues() : connection_(open()), night_(add_night(*connection_, 0, 0)) {
-    join_night(*connection_, night_, kHere, "{}");
+    join_night(*connection_, night_, kHere);
   }
 
   void add(std::int64_t subject, const std::string& kind = kGenerateWork,

@@ -250,6 +250,61 @@ const std::vector<Plant>& plants() {
          selection.filters = {"--subgraph #0123456789abcdef"};
          selection.opened = {{"#0123456789abcdef", 1, "why", 0}};
        }},
+      // Sentences and names that are this project's own; in somebody else's file they are any text.
+      {"who made the file and its world",
+       {"acme"},
+       [](Bench& bench) {
+         bench.tool_version = "acme 7";
+         bench.groups[0].name = "acme world";
+       }},
+      {"sentences of a profile",
+       {"acme"},
+       [](Bench& bench) {
+         et_schema::Timing& timing = timed(bench);
+         timing.kernel_classes = {{"acme class", 5}};
+         et_schema::RecordedProfile& profile = *bench.programs.edit(0).profile;
+         profile.observer_source = "as acme measured it";
+         profile.host_probe = et_schema::HostProbe{"torchscript-1 2.11.0a0+acme", 10};
+         profile.lost.push_back({"kernel", "lost by acme", 1, 10});
+         profile.outside = {{et_schema::Outside::kLabel, "", 0, 10, {{"acme", 10}}}};
+       }},
+      {"sentences of communication",
+       {"acme"},
+       [](Bench& bench) {
+         Instruction& call = of_kind(bench, InstructionKind::kCollective, "acme_reduce");
+         call.comm.emplace().kind = et_schema::CommKind::kAllReduce;
+         call.comm->reduce_op = "acme_sum";
+         call.comm->reduce_op_why = "acme said so";
+         call.comm->why = "acme stream";
+         of_kind(bench, InstructionKind::kWait, "acme_wait").comm.emplace();
+         Instruction& alias = of_kind(bench, InstructionKind::kAlias, "acme_alias");
+         alias.args = {kTensor};
+         alias.results = {kTensor};
+       }},
+      {"sentences of a selection and a rule",
+       {"acme"},
+       [](Bench& bench) {
+         et_schema::Selection& selection = bench.programs.edit(0).selection;
+         selection.filters = {"--acme", "acme"};
+         selection.opened = {{"aten::add.Tensor", 1, "because of acme", 0}};
+         set_rule(bench, {ValueRule::Integers{0, 9}, "as acme wants"});
+       }},
+      {"an argument that a public operator has not",
+       {"acme"},
+       [](Bench& bench) {
+         set_rule(bench, {ValueRule::Integers{0, 9}, "aten::embedding.acme"});
+       }},
+      {"groups of a job of another size",
+       {"acme"},
+       [](Bench& bench) {
+         et_schema::ScaledGroup group;
+         group.name = "acme_tp";
+         group.description = "acme tensor parallel";
+         group.kind = "acme";
+         group.why = "acme knows";
+         group.rule = "as acme divides";
+         bench.scaled = et_schema::ScaledJob{1, {0}, {group}};
+       }},
       {"what a mix was made of",
        {"acme", "1234567812345678"},
        [](Bench& bench) {
@@ -270,6 +325,21 @@ TEST(Leaks, NothingThatWasPlantedIsLeft) {
       EXPECT_NE(before.find(word), std::string::npos) << plant.what << ": is not planted: " << word;
       EXPECT_EQ(after.find(word), std::string::npos) << plant.what << ": " << word;
     }
+  }
+}
+
+TEST(Leaks, OwnSentencesStay) {
+  Bench bench = empty_bench();
+  et_schema::Selection& selection = bench.programs.edit(0).selection;
+  selection.opened = {{"aten::add.Tensor", 1, "a tensor made inside of it is used outside", 0}};
+  set_rule(bench, {ValueRule::Integers{0, 9}, "aten::embedding.indices"});
+  timed(bench);
+  bench.programs.edit(0).profile->host_probe = et_schema::HostProbe{"torchscript-1 2.11.0", 10};
+  bench.programs.edit(0).profile->observer_source = et_schema::kObserverMeasured;
+  const std::string after = contents_of(obfuscate(bench).bench);
+  for (const char* text : {"a tensor made inside of it is used outside", "aten::embedding",
+                           "torchscript-1 2.11.0", "measured at the capture"}) {
+    EXPECT_NE(after.find(text), std::string::npos) << text;
   }
 }
 

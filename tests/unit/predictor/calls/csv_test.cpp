@@ -33,6 +33,20 @@ TEST(Csv, ACellReadsBackAsItWas) {
   }
 }
 
+TEST(Csv, NoCellIsAFormula) {
+  const std::pair<const char*, const char*> cells[] = {
+      {"=1+2", "'=1+2"},         {"=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\""},
+      {"+cmd", "'+cmd"},         {"-2+3", "'-2+3"},
+      {"@SUM(a)", "'@SUM(a)"},   {"\t=1", "\"'\t=1\""},
+      {"\r=1", "\"'\r=1\""},     {"-", "'-"},
+      {"-12.5", "-12.5"},        {"+3e-05", "+3e-05"},
+      {"-inf", "-inf"},          {"a=b", "a=b"},
+      {"aten::add", "aten::add"}};
+  for (const auto& [text, cell] : cells) {
+    EXPECT_EQ(et_schema::csv_cell(text), cell);
+  }
+}
+
 TEST(Csv, ByteOrderMarkAndEmptyLinesArePassedOver) {
   const CsvTable table = parse_csv(
       "\xef\xbb\xbf"

@@ -14,7 +14,8 @@ struct Tools {
       generator;  ///< "generate 0.1.0": its version is part of what a benchmark follows from
 };
 
-/// How a platform replays in a night: all its workers use the first one's options.
+/// How this process replays: as its command line says. The database, which a stranger may have
+/// written, has no say in it.
 struct ReplayOptions {
   bool generate_only = false;
   int iterations = 0;              ///< 0: as replay does
@@ -42,9 +43,6 @@ struct NightOptions {
   ReplayOptions replay;
   Tools tools;
 };
-
-[[nodiscard]] std::string to_json(const ReplayOptions& options);
-[[nodiscard]] ReplayOptions parse_replay_options(const std::string& json);
 
 /// What a job's flags for `generate` may be: those that decide what the benchmark is. Others would
 /// write elsewhere than into the store, or no benchmark. Returns the first word that is none of

@@ -48,7 +48,7 @@ void replay_step(StepContext& context, const WorkItem& item);
 /// result of each.
 void add_replay(Connection& connection, std::int64_t night, std::int64_t benchmark,
                 const std::string& platform);
-/// On each platform of the night, unless it only makes benchmarks.
+/// On each platform of the night.
 void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark);
 /// A job that broke keeps its benchmark, and that is replayed as long as the store has it.
 void add_replays_of_broken(StepContext& context, const WorkItem& item, const Job& job);

@@ -23,11 +23,17 @@ struct Leftovers {
 };
 
 /// Files named by the digest of their content: objects/ab/cdef…. A file is there whole or not at
-/// all. Any number of processes may use one store; two that put the same bytes make one file.
+/// all. Any number of processes may use one store; two that put the same bytes make one file. A
+/// database may name any folder, so a store bears its fleet's mark: a file with the fleet's id.
 class ObjectStore {
  public:
-  /// Makes the folder where it is missing. Throws Error (failed) if it cannot be written.
-  explicit ObjectStore(const std::filesystem::path& folder);
+  /// Makes a store of the fleet with this id, in a folder that is missing or empty. Does nothing if
+  /// it is one already. Throws Error (usage) for a folder of something else, Error (failed) if it
+  /// cannot be written.
+  static void make(const std::filesystem::path& folder, const std::string& fleet);
+
+  /// Opens that fleet's store, and writes nothing. Throws Error (failed) if the folder is none.
+  ObjectStore(const std::filesystem::path& folder, const std::string& fleet);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
@@ -44,8 +50,8 @@ class ObjectStore {
   [[nodiscard]] std::vector<StoredObject> list() const;
   /// Throws Error (failed) where the disk does not let it.
   void remove(const std::string& hash) const;
-  /// Files that writers left which did not end, and that nothing touched for `age_s`. Takes them
-  /// away, unless it is only to say what they are.
+  /// Removes files that writers left which did not end, and that nothing touched for `age_s`; or
+  /// only counts them. Other files beside the objects stay.
   Leftovers remove_leftovers(double age_s, bool only_counts = false) const;
 
   /// A folder of this store for one process to work in, made empty.
@@ -54,14 +60,5 @@ class ObjectStore {
  private:
   std::filesystem::path folder_;
 };
-
-/// XXH3 of 128 bits, as 32 hexadecimal digits. It tells chance apart, not an attacker.
-[[nodiscard]] std::string digest_of(std::string_view bytes);
-
-/// The same of a file, read in pieces. Throws Error (bad input) if it cannot be read.
-[[nodiscard]] std::string digest_of_file(const std::string& path);
-
-/// True for 32 hexadecimal digits in lower case.
-[[nodiscard]] bool is_digest(std::string_view text);
 
 }  // namespace understudy::fleet

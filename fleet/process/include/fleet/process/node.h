@@ -28,8 +28,8 @@ enum class NodeUse {
 };
 
 /// Holds a node: a timed replay has it alone, against everything of all fleets that computes there.
-/// The lock is the kernel's, on a file of the machine; programs started under it inherit it, so
-/// that one that outlives its worker still holds the node.
+/// The lock is the kernel's, on a file of the machine that nobody writes to; programs started under
+/// it inherit it, so that one that outlives its worker still holds the node.
 class NodeLock {
  public:
   /// Waits until it holds the node. Who wants to time comes before those who want to compute and

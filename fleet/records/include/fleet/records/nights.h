@@ -33,12 +33,10 @@ bool close_night(Connection& connection, std::int64_t night, const std::string& 
 /// joined.
 void lock_nights(Connection& connection);
 
-/// Platforms that replay in a night, with the options that their workers go by (JSON).
-void join_night(Connection& connection, std::int64_t night, const std::string& platform,
-                const std::string& options);
+/// Platforms that replay in a night.
+void join_night(Connection& connection, std::int64_t night, const std::string& platform);
 struct NightPlatform {
   std::string platform;
-  std::string options;
   std::int64_t beat = 0;  ///< counted up as long as a worker on it lives
 };
 [[nodiscard]] std::vector<NightPlatform> platforms_of_night(Connection& connection,

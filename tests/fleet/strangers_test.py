@@ -1,0 +1,156 @@
+"""A database that a stranger hands over: it starts nothing, and nothing is written or deleted where it says."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from small_fleet import SmallFleet  # noqa: E402
+
+BIN = "build/release/bin"
+OPTIONS = {"generate_only": False, "iterations": 1, "seconds": 0.0, "flags": [], "launcher": ["mpirun"], "oversubscribes": True, "timeout_s": 60.0, "least_change": 0.03}
+
+
+class Strangers(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        self.fleet = SmallFleet(self.folder, BIN, 1)
+        self.mark = self.folder / "MARK"
+
+    def open_night(self, options, ranks=1):
+        """A night that waits for a replay, as the stranger wrote it into the database."""
+        self.fleet.run("nightly", "--generate-only", "--platform", "p")
+        self.fleet.write("DELETE FROM night_platform")
+        self.fleet.write("INSERT INTO night (opened_utc, state, jobs, unchanged, options) VALUES ('2026-11-26T21:01:58Z', 'open', 1, 0, '{}')")
+        night = self.fleet.rows("SELECT MAX(id) FROM night")[0][0]
+        self.fleet.write("INSERT INTO night_platform VALUES (?, 'p', ?, 0)", night, json.dumps({**OPTIONS, **options}))
+        self.fleet.write("UPDATE benchmark SET world_size = ?", ranks)
+
+    def worker(self, *more):
+        return self.fleet.run_whole("worker", "--platform", "p", "--quiet", "--iterations", "1", "--oversubscribe", *more)
+
+    def outcomes(self):
+        return [row[0] for row in self.fleet.rows("SELECT outcome FROM work WHERE kind = 'replay' ORDER BY id")]
+
+    def launcher(self):
+        program = self.folder / "launcher"
+        program.write_text(f'#!/bin/sh\ntouch {self.mark}\nexec "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+        return str(program)
+
+    def test_no_launcher_of_the_database_is_started(self):
+        self.open_night({"launcher": [self.launcher()]}, ranks=2)
+        done = self.worker("--launcher", "env")  # starts one rank alone, which is what the benchmark has
+        self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
+        self.assertFalse(self.mark.exists())
+
+    def test_the_own_launcher_is_started(self):
+        self.open_night({}, ranks=2)
+        done = self.worker("--launcher", self.launcher())
+        self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
+        self.assertTrue(self.mark.exists())
+
+    def test_no_flags_of_the_database_are_given_to_replay(self):
+        self.open_night({"flags": ["--operator-times", str(self.mark)]})
+        done = self.worker("--replay-flags", "--threads 1")
+        self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
+        self.assertFalse(self.mark.exists())
+
+    def test_the_own_flags_are_given_to_replay(self):
+        self.open_night({})
+        done = self.worker("--replay-flags", f"--operator-times {self.mark}")
+        self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
+        self.assertTrue(self.mark.exists())
+
+    def test_slurm_is_given_the_own_launcher_and_flags(self):
+        tools = self.folder / "tools"
+        tools.mkdir()
+        (tools / "sbatch").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {self.mark}\necho Submitted\n', encoding="utf-8")
+        (tools / "sbatch").chmod(0o755)
+        variables = {**self.fleet.variables(), "PATH": f"{tools}:{os.environ['PATH']}"}
+        words = self.fleet.words("nightly", "--engine", "slurm", "--quiet", "--launcher", "srun -n {ranks}", "--replay-flags", "--threads 1")
+        wrapped = []
+        with subprocess.Popen(words, env=variables, stderr=subprocess.DEVNULL) as night:  # it would wait for workers
+            while len(wrapped) < 2 and night.poll() is None:
+                time.sleep(0.1)
+                lines = self.mark.read_text(encoding="utf-8").splitlines() if self.mark.exists() else []
+                wrapped = [line for line in lines if line.startswith("--wrap=")]
+            night.kill()
+        self.assertEqual(len(wrapped), 2)
+        for line in wrapped:
+            self.assertIn(" '--launcher' 'srun -n {ranks}' '--replay-flags' '--threads 1' '--timeout' '1800' '--slower-by' '3' ", line)
+
+    def name_store(self, folder):
+        self.fleet.write("UPDATE setting SET value = ? WHERE name = 'store'", str(folder))
+
+    def refused(self, folder, got):
+        return (1, "fleet: the fleet's store is not where its database says\n"
+                f"  file:     {folder}\n  expected: a folder with the fleet's id in a file understudy-store\n  got:      {got}\n"
+                "  hint:     name the store's folder: fleet init DATABASE --store DIR\n")  # fmt: skip
+
+    def test_nothing_is_deleted_in_a_folder_that_the_database_names(self):
+        home = self.folder / "home"
+        files = [home / name for name in ("work/thesis/chapter.tex", "work/notes.txt", "objects/ball.obj", f"objects/ab/{'c' * 62}", f"objects/ab/{'c' * 30}")]
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("mine", encoding="utf-8")
+            os.utime(file, (1e9, 1e9))
+        self.name_store(home)
+        for command in ("gc", "verify", "nightly"):
+            done = self.fleet.run_whole(command)
+            self.assertEqual((done.returncode, done.stderr), self.refused(home, "none"), command)
+        self.assertTrue(all(file.exists() for file in files))
+
+    def test_nothing_is_deleted_in_the_store_of_another_fleet(self):
+        (self.folder / "other").mkdir()
+        other = SmallFleet(self.folder / "other", BIN, 1)
+        other.run("nightly", "--generate-only")
+        self.name_store(other.store)
+        done = self.fleet.run_whole("gc", "--min-age", "0")
+        self.assertEqual((done.returncode, done.stderr), self.refused(other.store, "another fleet's store"))
+        self.assertEqual(other.run("verify"), "1 objects, 0 that nothing refers to\nAll are whole.\n")
+
+    def test_gc_deletes_what_the_own_store_does_not_need(self):
+        self.fleet.run("nightly", "--generate-only")
+        self.fleet.put("job000", "lstm")
+        self.fleet.run("nightly", "--generate-only")
+        self.fleet.run("remove", "job000")
+        left = self.fleet.run("gc", "--min-age", "0")
+        self.assertTrue(left.startswith("Deleted 2 benchmarks and 0 reports: 2 files, "), left)
+
+    def test_no_folder_is_made_where_the_database_says(self):
+        made = self.folder / "made" / "here"
+        self.name_store(made)
+        for command in ("jobs", "history", "gc", "verify", "worker", "nightly"):
+            self.fleet.run_whole(command)
+            self.assertFalse(made.exists(), command)
+        self.fleet.run("report", "-o", str(self.folder / "site"))
+        self.assertFalse(made.exists())
+
+    def test_a_store_is_made_in_no_folder_of_something_else(self):
+        (self.folder / "home").mkdir()
+        (self.folder / "home" / "notes.txt").write_text("mine", encoding="utf-8")
+        done = self.fleet.run_whole("init", "--store", str(self.folder / "home"))
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, f"fleet: the folder cannot become a store\n  file:     {self.folder / 'home'}\n"
+                         "  expected: an empty folder, this fleet's store, or a new name\n  got:      a folder with other files\n"
+                         "  hint:     choose another place\n")  # fmt: skip
+
+    def test_a_path_that_reads_as_a_flag_is_a_path(self):
+        os.link(self.folder / "jobs" / "job000" / "et.json.gz", self.folder / "--version")
+        self.fleet.write("UPDATE job SET path = '--version'")
+        words = [str(Path(BIN).resolve() / "fleet"), *self.fleet.words("nightly", "--generate-only", "--format", "json")[1:]]
+        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False, env=self.fleet.variables())
+        self.assertEqual((done.returncode, json.loads(done.stdout)["made"]), (0, 1), done.stderr)
+
+
+if __name__ == "__main__":
+    BIN = sys.argv.pop(1)
+    unittest.main()
