@@ -7,6 +7,7 @@
 #include "compare/arguments.h"
 #include "compile/profiled_device.h"
 #include "et_schema/bench/bench.h"
+#include "et_schema/json_trace/sniff.h"
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/model/report.h"
 #include "et_schema/prediction/prediction.h"
@@ -48,7 +49,7 @@ Input read_input(const et_schema::InputFile& file) {
     refuse(file.name, "a prediction of a profile's device time for another card",
            "it holds what was recorded beside what is predicted; `compare PROFILE PROFILE` holds "
            "two cards' profiles against each other, and inspect --device-time shows one's classes");
-  } else if (file.data.find("\"traceEvents\"") != std::string::npos) {
+  } else if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
     input.profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     input.device = et_schema::device_timeline(*input.profile);

@@ -1,6 +1,7 @@
 #include "generator/link/host.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -164,19 +165,13 @@ const HostThread* HostEvents::find_thread(std::int64_t pid, std::int64_t tid) co
 HostEvents host_events(const Profile& profile, NameTable& names) {
   HostEvents host;
   host.sources = profile.events;
-  std::size_t last = 0;  // neighbouring events are mostly of one thread
+  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> places;
   const auto thread_of = [&](const KinetoEvent& event) -> HostThread& {
-    const auto is_it = [&event](const HostThread& thread) {
-      return thread.pid == event.pid && thread.tid == event.tid;
-    };
-    if (last == host.threads.size() || !is_it(host.threads[last])) {
-      const auto found = std::ranges::find_if(host.threads, is_it);
-      last = static_cast<std::size_t>(found - host.threads.begin());
-    }
-    if (last == host.threads.size()) {
+    const auto [place, is_new] = places.try_emplace({event.pid, event.tid}, host.threads.size());
+    if (is_new) {
       host.threads.push_back({event.pid, event.tid});
     }
-    return host.threads[last];
+    return host.threads[place->second];
   };
   for (const KinetoEvent& event : profile.events) {
     if (is_host_event(event)) {

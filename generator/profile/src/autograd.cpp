@@ -55,8 +55,11 @@ bool Autograd::is_within(HostIndex inner, HostIndex outer) const {
 }
 
 bool Autograd::frees(HostIndex call, std::int64_t freed_ns) const {
+  if (call == kNoEvent || freed_ns == kLatestNs) {
+    return false;
+  }
   auto after = by_begin_.upper_bound(freed_ns);
-  if (call == kNoEvent || after == by_begin_.begin()) {
+  if (after == by_begin_.begin()) {
     return false;
   }
   const Node& node = *std::prev(after)->second;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 #include <tuple>
 
 #include "et_schema/model/operator_facts.h"
@@ -11,6 +12,8 @@
 
 namespace understudy::generator {
 namespace {
+
+using std::string_view_literals::operator""sv;
 
 /// The best of the candidates that were offered, by a key of which the smallest is best.
 template <typename Key>
@@ -77,14 +80,14 @@ bool adds_up(const Wanted& wanted) {
 /// is most often contiguous.
 bool may_have_strides(const Wanted& wanted, const SeenTensor& tensor) {
   const std::span<const std::int64_t> strides = tensor.strides;
-  if (wanted.role.is_written || wanted.op == "aten::as_strided") {
+  if (wanted.role.is_written || wanted.op == "aten::as_strided"sv) {
     for (std::size_t i = 0; i < strides.size(); ++i) {
       if (strides[i] == 0 && tensor.sizes[i] > 1) {
         return false;
       }
     }
   }
-  const bool is_view = wanted.op == "aten::view" || wanted.op == "aten::_unsafe_view";
+  const bool is_view = wanted.op == "aten::view"sv || wanted.op == "aten::_unsafe_view"sv;
   return !is_view || std::ranges::equal(strides, et_schema::contiguous_strides(tensor.sizes));
 }
 
@@ -104,9 +107,6 @@ bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken, SeenI
 bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
   const SeenTensor& tensor = tensors_[index];
   const bool is_older = tensor.maker == kNoEvent;
-  const auto is_resized = [&] {
-    return calls_[tensor.maker].recorded.schema.starts_with("aten::resize_");
-  };
   return !tensor.is_gone &&
          (wanted.dtype == et_schema::DType::kUndefined || wanted.dtype == tensor.dtype) &&
          std::ranges::equal(wanted.tensor.sizes, tensor.sizes) &&
@@ -114,9 +114,9 @@ bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
                                     : may_have_strides(wanted, tensor)) &&
          tensors_.storage_of(index).freed_ns > wanted.begin_ns &&
          // What is set to zero in lists are gradients.
-         (wanted.op != "aten::_foreach_zero_" || is_older || tensor.in_backward) &&
+         (is_older || tensor.in_backward || wanted.op != "aten::_foreach_zero_"sv) &&
          // Memory that resize_ gave to what an opened operator wrote: for its readers, nothing did.
-         (wanted.role.is_written || is_older || !tensor.written_by.empty() || !is_resized());
+         (!tensor.is_resized || wanted.role.is_written || is_older || !tensor.written_by.empty());
 }
 
 Identity::Choice Identity::find(const Wanted& wanted, Frames frames, Taken taken) const {
@@ -199,7 +199,7 @@ Identity::Choice Identity::find_in_operator(const Wanted& wanted, Frames frames,
     }
   };
   for (auto open = frames.rbegin(); open != around + 1; ++open) {
-    offer(open->made, 1, true);
+    offer(newest_of(open->made), 1, true);
     offer(open->inputs, 2, false);
   }
   return best.choice();
@@ -271,7 +271,7 @@ Identity::Choice Identity::find_in_node(const Wanted& wanted, Frames frames, Tak
   Best<std::tuple<bool, InNode, std::int64_t>> best;
   const auto is_read = [&](SeenIndex index) { return tensors_[index].used > around->begun; };
   for (auto open = frames.rbegin(); open != around + 1; ++open) {
-    for (const SeenIndex made : open->made) {
+    for (const SeenIndex made : newest_of(open->made)) {
       if (can_be(wanted, made)) {
         const bool is_leaving = !(adds && &*around == &frames.back()) &&
                                 is_last_of_its_sizes(made, *around, wanted.call.event);

@@ -75,9 +75,9 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
   const bool is_bool = argument.value == "True" || argument.value == "False";
   switch (told_by(argument)) {
     case ToldAs::kNothing:
-      if (is_number_untold(argument) && base != "Tensor") {
+      if (is_number_untold(argument)) {
         const bool has_default = !schema.default_value.empty() && schema.default_value != "None";
-        return has_default && !parameter.is_list ? 1 : 0;
+        return has_default && !parameter.is_list && base != "Tensor" ? 1 : 0;
       }
       // A list that lists.h did not find, a nested tensor, or an undefined one: what it is, is not
       // told. Derivatives get undefined ones for what their operator had none of, behind others.
@@ -87,8 +87,7 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
              : base == "Tensor" && !parameter.is_list           ? (after_tensor ? 1 : 0)
              : base == "Tensor"                                 ? 0
              : is_untold(base)                                  ? 1
-             : parameter.is_list                                ? 1
-                                                                : 0;
+                                                                : schema.default_value == "[]";
     case ToldAs::kTensor:
       return base == "Tensor" && !parameter.is_list ? 2 : 0;
     case ToldAs::kTensors:

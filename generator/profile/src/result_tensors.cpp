@@ -70,6 +70,7 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
   seen.born = moment_;
   seen.offset = result.offset_from;
   seen.maker = call.event;
+  seen.is_resized = call.recorded.schema.starts_with("aten::resize_");
   seen.place = number;
   const bool is_view = result.storage_of >= 0;
   if (is_view) {
@@ -81,6 +82,7 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
   if (made != kNotSeen) {
     SeenTensor& handed_on = tensors_[made];
     handed_on.maker = call.event;
+    handed_on.is_resized = seen.is_resized;
     handed_on.place = number;
     SeenStorage& storage = tensors_.storage(handed_on.storage);
     // The call allocated it itself, and its child was the first to be seen with it.

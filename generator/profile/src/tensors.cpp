@@ -42,11 +42,17 @@ StorageIndex Tensors::add_storage(const SeenStorage& storage) {
 }
 
 SeenIndex Tensors::add(const SeenTensor& tensor, std::int64_t now_ns) {
-  seen_.push_back(tensor);
-  const auto index = static_cast<SeenIndex>(seen_.size() - 1);
+  const auto index = static_cast<SeenIndex>(seen_.size());
   std::vector<SeenIndex>& alike = by_sizes_[{tensor.sizes.begin(), tensor.sizes.end()}];
-  if (alike.size() == alike.capacity()) {  // seldom enough to cost nothing
+  SeenTensor& seen = seen_.emplace_back(tensor);
+  if (!alike.empty()) {  // alike ones share the memory of their numbers, which are compared often
+    const SeenTensor& last = seen_[alike.back()];
+    seen.sizes = last.sizes;
+    seen.strides = std::ranges::equal(last.strides, seen.strides) ? last.strides : seen.strides;
+  }
+  if (alike.size() == alike.capacity()) {
     std::erase_if(alike, [&](SeenIndex other) { return storage_of(other).freed_ns <= now_ns; });
+    alike.reserve(2 * alike.size() + 1);  // so that as many are added before the next look
   }
   alike.push_back(index);
   return index;
@@ -54,7 +60,7 @@ SeenIndex Tensors::add(const SeenTensor& tensor, std::int64_t now_ns) {
 
 std::span<const SeenIndex> Tensors::of_sizes(std::span<const std::int64_t> sizes) const {
   const auto found = by_sizes_.find({sizes.begin(), sizes.end()});
-  return found == by_sizes_.end() ? std::span<const SeenIndex>{} : found->second;
+  return found == by_sizes_.end() ? std::span<const SeenIndex>{} : newest_of(found->second);
 }
 
 }  // namespace understudy::generator

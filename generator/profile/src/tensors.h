@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -16,6 +18,13 @@ namespace understudy::generator {
 using SeenIndex = std::uint32_t;
 using StorageIndex = std::uint32_t;
 inline constexpr SeenIndex kNotSeen = std::numeric_limits<SeenIndex>::max();
+
+/// Among how many tensors, the newest of a list, one is looked for. So the time of a walk grows in
+/// proportion to the calls, however many tensors have one layout.
+inline constexpr std::size_t kMostCandidates = 1024;
+[[nodiscard]] inline std::span<const SeenIndex> newest_of(std::span<const SeenIndex> list) {
+  return list.last(std::min(list.size(), kMostCandidates));
+}
 
 [[nodiscard]] bool contains(std::span<const SeenIndex> list, SeenIndex index);
 
@@ -49,6 +58,7 @@ struct SeenTensor {
   std::uint64_t promised_at = 0;     ///< moment
   std::uint64_t gradient_in = 0;  ///< begin of the node in which it comes of its gradients; 0: none
   bool is_gone = false;           ///< a call gave it another layout in place
+  bool is_resized = false;        ///< resize_ made it
 };
 
 /// Bytes of the storage up to behind the last element.
@@ -74,8 +84,8 @@ class Tensors {
   [[nodiscard]] StorageIndex add_storage(const SeenStorage& storage);
   /// `now_ns`: the time at which the call has shown it.
   [[nodiscard]] SeenIndex add(const SeenTensor& tensor, std::int64_t now_ns);
-  /// Those of these sizes, in the order of their births. Some whose memory was freed before
-  /// `now_ns` are no longer among them: no later call can have them.
+  /// The newest of these sizes, in the order of their births. Some whose memory was freed are not
+  /// among them: no later call can have them.
   [[nodiscard]] std::span<const SeenIndex> of_sizes(std::span<const std::int64_t> sizes) const;
 
  private:

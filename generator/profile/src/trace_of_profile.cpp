@@ -1,15 +1,15 @@
 #include "generator/profile/trace_of_profile.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "calls.h"
+#include "comm_events.h"
 #include "et_schema/support/arena.h"
 #include "et_schema/support/error.h"
 #include "generator/link/profiled_steps.h"
@@ -38,34 +38,18 @@ void number_events(Profile& profile, const HostEvents& host) {
   }
 }
 
-/// Their events on devices are told apart by numbers that each process counts for itself.
-void refuse_several_processes(const Profile& profile, const HostEvents& host) {
-  std::map<std::int64_t, std::size_t> operators;
-  for (const HostThread& thread : host.threads) {
-    for (HostIndex i = thread.begin; i < thread.end; ++i) {
-      operators[thread.pid] += host.events[i].is_operator ? 1U : 0U;
-    }
-  }
-  std::erase_if(operators, [](const auto& process) { return process.second == 0; });
-  if (operators.size() < 2) {
-    return;
-  }
-  std::vector<std::string> counts;
-  for (const auto& [pid, count] : operators) {
-    counts.push_back(fmt::format("{} of {}", count, pid));
-  }
-  throw et_schema::bad_input(
-      "a profile of several processes",
-      {.file = profile.file,
-       .field = "pid",
-       .expected = "the operators of one process",
-       .got = fmt::format("{}", fmt::join(counts, ", ")),
-       .hint = "give the profile that each process wrote, as a file of its own for each rank "
-               "(replay --trace step.json writes step.0.json, … beside it)"});
-}
-
 std::uint64_t operators_in(const HostEvents& host) {
   return static_cast<std::uint64_t>(std::ranges::count_if(host.events, &HostEvent::is_operator));
+}
+
+/// Adds the group of all ranks, where the list lacks it.
+void add_world(std::vector<et_schema::ProcessGroup>& groups, std::int64_t size) {
+  const bool is_listed = std::ranges::any_of(groups, [size](const et_schema::ProcessGroup& group) {
+    return group.ranks.empty() || group.size >= size;
+  });
+  if (size > 1 && !is_listed) {
+    groups.push_back({"0", "default_pg", {}, {}, std::min(size, kMostRanks)});
+  }
 }
 
 HostEvents events_of_step(HostEvents host, std::string_view step) {
@@ -89,9 +73,23 @@ HostEvents events_of_step(HostEvents host, std::string_view step) {
 
 }  // namespace
 
+std::string typical_step(const Profile& profile) {
+  const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
+  std::vector<std::pair<std::int64_t, std::string_view>> lengths;
+  for (const et_schema::EventIndex step : device.usable_steps()) {
+    lengths.emplace_back(device.steps[step].length_ns, device.steps[step].name);
+  }
+  if (device.steps.size() < 2 || lengths.empty()) {
+    return {};
+  }
+  std::ranges::sort(lengths);
+  const std::string_view name = lengths[(lengths.size() - 1) / 2].second;
+  return std::string(name.substr(name.find('#') + 1));
+}
+
 Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view step) {
   NameTable names;
-  const HostEvents all = host_events(profile, names);
+  HostEvents all = host_events(profile, names);
   if (operators_in(all) == 0) {
     const bool has_graphs = std::ranges::any_of(profile.events, et_schema::is_graph_launch);
     throw et_schema::bad_input(
@@ -107,22 +105,25 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
                                       "profile of the step run eagerly, and times from this one"
                                     : "profile with ProfilerActivity.CPU too")});
   }
-  refuse_several_processes(profile, all);
+  Trace trace;
+  if (complete_communication(profile, all, trace.losses)) {
+    all = host_events(profile, names);
+  }
   number_events(profile, all);
   const HostEvents host = events_of_step(all, step);
   const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
-  Trace trace;
   trace.file = profile.file;
   trace.schema = fmt::format("kineto {}", profile.schema_version);
   trace.content_hash = profile.content_hash;
   trace.content_bytes = profile.content_bytes;
-  trace.losses = profile.losses;
+  trace.losses += profile.losses;
   trace.losses.add(et_schema::Loss::kDamagedTimes, host.damaged_times);
   trace.losses.add(et_schema::Loss::kNodesOutsideStep, operators_in(all) - operators_in(host));
   trace.arena = std::make_unique<std::pmr::monotonic_buffer_resource>();
   if (profile.distributed) {
     trace.rank = static_cast<int>(profile.distributed->rank);
     trace.process_groups = profile.distributed->groups;
+    add_world(trace.process_groups, profile.distributed->world_size);
   }
   fill_lists(profile, host, Arena(*trace.arena), trace.losses);
   std::vector<Call> calls =

@@ -156,6 +156,7 @@ void EventReader::read(JsonPull& json) {
   KinetoComm comm;
   std::string_view category;
   std::string_view key;
+  std::string_view pid;
   bool is_on_device = false;
   int times = 0;
   char phase = 0;
@@ -168,7 +169,7 @@ void EventReader::read(JsonPull& json) {
         const std::string first_letter(text.substr(0, 1));
         json = whole;
         json.skip();
-        add_memory(whole);
+        first_letter == "M" ? note_process_name(whole) : add_memory(whole);
         ++profile_.other_events[first_letter];
         return;
       }
@@ -185,6 +186,7 @@ void EventReader::read(JsonPull& json) {
     } else if (key == "name") {
       event.name = take_name(json);
     } else if (key == "pid") {
+      pid = JsonPull(json).skip();
       event.pid = lenient_integer(json);
     } else if (key == "tid") {
       event.tid = lenient_integer(json);
@@ -212,6 +214,8 @@ void EventReader::read(JsonPull& json) {
     return;
   }
   complete(event, category, is_on_device);
+  const bool is_text = pid.starts_with('"');
+  origin_.note(event.category, is_text ? pid.substr(1, pid.size() - 2) : pid);
   if (phase == 'B') {
     pairs_.begin(event, comm);
   } else if (phase == 'X') {
@@ -231,7 +235,9 @@ void EventReader::complete(KinetoEvent& event, std::string_view category, bool i
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
   }
-  if (detail_ == KinetoDetail::kArguments && event.category == KinetoCategory::kCpuOp) {
+  // ProcessGroupNCCL's labels show its tensors.
+  if (detail_ == KinetoDetail::kArguments && (event.category == KinetoCategory::kCpuOp ||
+                                              event.category == KinetoCategory::kUserAnnotation)) {
     event.arguments = read_operator_arguments(arguments_, arena_);
   }
 }
@@ -290,6 +296,23 @@ void EventReader::add_memory(JsonPull event) {
   if (name == "[memory]" && time_ns && bytes && address) {
     profile_.memory.push_back(
         {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu, allocated_bytes});
+  }
+}
+
+/// Of metadata: {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "python"}}.
+void EventReader::note_process_name(JsonPull event) {
+  std::string_view key;
+  for (bool first = true; event.next_member(first, key);) {
+    if (key != "args" || !event.stands_on('{')) {
+      event.skip();
+      continue;
+    }
+    for (bool first_argument = true; event.next_member(first_argument, key);) {
+      const std::string_view text = take_text(event, unescaped_);
+      if (key == "name") {
+        origin_.note_process(text);
+      }
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "et_schema/kineto/kineto.h"
 #include "et_schema/support/arena.h"
 #include "kineto_event.h"
+#include "profile_origin.h"
 
 namespace understudy::et_schema {
 
@@ -56,12 +57,14 @@ class EventReader {
   void read(JsonPull& json);
   /// Adds the events whose begin and end stood apart. To be called after the last read().
   void close();
+  [[nodiscard]] const ProfileOrigin& origin() const { return origin_; }
 
  private:
   /// Fills in what follows from all that was read of the event.
   void complete(KinetoEvent& event, std::string_view category, bool is_on_device);
   void keep(const KinetoEvent& event, KinetoComm comm);
   void add_memory(JsonPull event);
+  void note_process_name(JsonPull event);
   /// Reads the arguments; returns whether they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
   [[nodiscard]] std::string_view take_name(JsonPull& value);
@@ -76,6 +79,7 @@ class EventReader {
   /// Process, thread and time at which arrows end, but for Kineto's own. Other tools draw them from
   /// a launch to the device's event, which may have no category.
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> arrow_ends_;
+  ProfileOrigin origin_;
   std::string unescaped_;
 };
 

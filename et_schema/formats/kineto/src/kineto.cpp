@@ -46,6 +46,7 @@ class KinetoParser {
   KinetoParser(std::string_view json, Profile& profile, Arena& arena, KinetoDetail detail)
       : json_(json),
         profile_(profile),
+        detail_(detail),
         cursor_(json, check_start(json, JsonKind::kKineto), profile.losses),
         events_(profile, arena, detail) {}
 
@@ -62,6 +63,7 @@ class KinetoParser {
 
   std::string_view json_;
   Profile& profile_;
+  KinetoDetail detail_;
   JsonCursor cursor_;
   EventReader events_;
   bool has_events_ = false;
@@ -84,6 +86,9 @@ void KinetoParser::parse() {
          cursor_.is_cut_off() ? "a file cut off before the end of its first event" : "none",
          "profile again, with the step inside of the profiler's active window");
   }
+  events_.origin().refuse_foreign(profile_, detail_);
+  events_.origin().refuse_several_processes();
+  profile_.writer = events_.origin().writer();
   refuse_twice();
   correlate_by_external_ids();
   add_base_time();

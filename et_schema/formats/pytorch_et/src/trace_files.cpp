@@ -234,6 +234,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
   UnpackBudget budget(limits);
   for (const std::string& path : paths) {
     const std::size_t before = files.size();
+    const std::size_t profiles_before = set.kineto.size();
     read_input_files(path, budget, [&](InputFile&& file) {
       if (const auto stem = stem_of_index_uses(file.name); stem && file.name != path) {
         uses.insert_or_assign(*stem, parse_index_uses(file.data, file.name));
@@ -262,8 +263,9 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
         read_capture_beside(path, budget, origins);
       }
     });
-    const bool may_be_profiles = of_profile && files.empty() && !set.kineto.empty();
-    if (files.size() == before && !may_be_profiles) {
+    if (of_profile && files.size() == before && set.kineto.size() > profiles_before) {
+      set.profiles.push_back(path);
+    } else if (files.size() == before) {
       if (const auto meant = meant_for_trace(set.others); meant && *meant != path) {
         static_cast<void>(read_trace_set({*meant}, limits, gaps));  // says what is wrong with it
       }
@@ -272,6 +274,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
   }
   if (files.empty()) {
     set.kineto.clear();
+    set.profiles.clear();
     set.traces = traces_of_profiles(paths, limits, of_profile);
     sort_ranks(set.traces, gaps);
     return set;

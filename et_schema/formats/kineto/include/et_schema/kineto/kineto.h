@@ -50,10 +50,10 @@ struct KinetoEvent {
   std::string_view name;  ///< as Kineto's sanitiser left it, so not a reliable key
   std::string_view category_text;
   KinetoCategory category = KinetoCategory::kOther;
-  std::int64_t ts_ns = 0;  ///< since the epoch, or since the machine's start: see base_time_ns
+  std::int64_t ts_ns = 0;   ///< since the epoch, or since the machine's start: see base_time_ns
   std::int64_t dur_ns = 0;  ///< < 0: damaged or, of a device's event, not told
-  std::int64_t pid = -1;  ///< process; for device events the device; -1: no number ("Spans")
-  std::int64_t tid = -1;  ///< OS thread; for device events the stream; -1: no number
+  std::int64_t pid = -1;    ///< process; for device events the device; -1: no number ("Spans")
+  std::int64_t tid = -1;    ///< OS thread; for device events the stream; -1: no number
   std::int64_t external_id = -1;  ///< -1: none. Old device events carry their correlation here
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
@@ -134,6 +134,7 @@ struct DistributedInfo {
 /// views show.
 struct Profile {
   std::string file;
+  std::string writer;  ///< the program that wrote it, if that is known not to be Kineto
   std::int64_t schema_version = 0;
   std::int64_t base_time_ns = 0;  ///< already added to every ts_ns; 0 in files up to early 2024
   std::uint64_t content_hash = 0;
@@ -162,8 +163,9 @@ struct Profile {
 /// kind: whole microseconds, or three decimals relative to baseTimeNanoseconds. Times in the result
 /// are whole nanoseconds (exact up to 2^43 µs after the base). Damage is repaired as in
 /// parse_trace(). `json` is the uncompressed file and not kept; `file` names it in errors. Throws
-/// Error (bad input): not JSON, an execution trace or something else, several in one, no events,
-/// numbers that overflow, values nested too deep. The time is linear in the input's size.
+/// Error (bad input): not JSON, an execution trace or another program's events, several in one, of
+/// several processes, no events, numbers that overflow, values nested too deep. The time is linear
+/// in the input's size.
 [[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file,
                                    KinetoDetail detail = KinetoDetail::kTimes);
 

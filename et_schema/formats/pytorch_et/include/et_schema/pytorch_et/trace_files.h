@@ -21,6 +21,8 @@ namespace understudy::et_schema {
 struct TraceSet {
   std::vector<Trace> traces;        ///< sorted by rank; ranks are 0 … n-1 unless gaps are allowed
   std::vector<std::string> kineto;  ///< Kineto files of folders and archives: not read
+  /// Of the given paths those that hold Kineto files and no trace, while others hold traces.
+  std::vector<std::string> profiles;
   std::vector<std::string> others;  ///< other JSON files of folders and archives: not read
 };
 

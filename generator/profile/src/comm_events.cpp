@@ -1,0 +1,283 @@
+#include "comm_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/model/comm_traits.h"
+#include "et_schema/model/public_operators.h"
+#include "et_schema/support/arena.h"
+#include "generator/link/device.h"
+#include "recorded_call.h"
+
+namespace understudy::generator {
+namespace {
+
+using et_schema::C10dLayout;
+using et_schema::CommKind;
+using et_schema::CommSizes;
+using et_schema::KinetoCategory;
+using et_schema::KinetoComm;
+using et_schema::KinetoEvent;
+
+constexpr std::string_view kRecorded = "record_param_comms";
+constexpr std::string_view kOperator = "c10d::";
+constexpr std::string_view kLabel = "nccl:";
+
+/// Parts of the names of NCCL's and RCCL's kernels. Messages and all-to-alls have one kernel, whose
+/// name tells neither.
+struct KernelName {
+  std::string_view part;
+  std::string_view recorded;
+};
+constexpr auto kKernelNames = std::to_array<KernelName>({{"AllReduce", "allreduce"},
+                                                         {"ReduceScatter", "_reduce_scatter_base"},
+                                                         {"AllGather", "_allgather_base"},
+                                                         {"Broadcast", "broadcast"},
+                                                         {"Reduce", "reduce"}});
+
+/// "allreduce" of "c10d::allreduce_" and "nccl:all_reduce", "send" of "nccl:send 0->1"; empty:
+/// none.
+std::string_view recorded_name(std::string_view event) {
+  if (!event.starts_with(kOperator) && !event.starts_with(kLabel)) {
+    return {};
+  }
+  std::string_view word = event.substr(0, event.find(' '));
+  word.remove_prefix(word.rfind(':') + 1);
+  const auto known = et_schema::find_c10d_name(word);
+  return known                                    ? known->name->recorded
+         : et_schema::kind_of_recorded_name(word) ? word
+                                                  : std::string_view();
+}
+
+class CommCompleter {
+ public:
+  CommCompleter(et_schema::Profile& profile, const HostEvents& host, et_schema::Losses& losses)
+      : profile_(profile),
+        host_(host),
+        losses_(losses),
+        ranks_(profile.distributed
+                   ? std::clamp<std::int64_t>(profile.distributed->world_size, 1, kMostRanks)
+                   : 1),
+        reader_{et_schema::Arena(*profile.arena), unread_, ranks_},
+        is_seen_(host.events.size()) {
+    for (const KinetoComm& comm : profile.host_comms) {
+      told_.insert(comm.event);
+    }
+  }
+
+  bool complete() {
+    for (HostIndex i = 0; i < host_.events.size();) {
+      const std::string_view name = host_.source(i).name;
+      const bool is_call = name == kRecorded || !recorded_name(name).empty();
+      if (is_call) {
+        complete_call(i);
+      }
+      i = is_call ? host_.events[i].behind : i + 1;
+    }
+    find_kernels();
+    profile_.events.insert(profile_.events.end(), added_.begin(), added_.end());
+    return !added_.empty();
+  }
+
+ private:
+  /// `outer`: a c10d operator, a record_param_comms or a label, which is in no other of them.
+  void complete_call(HostIndex outer) {
+    std::vector<HostIndex> recorded;
+    HostIndex label = kNoEvent;
+    bool is_told = false;
+    for (HostIndex i = outer; i < host_.events[outer].behind; ++i) {
+      const std::string_view name = host_.source(i).name;
+      is_seen_[i] = true;
+      is_told = is_told || told_.contains(host_.events[i].source);
+      if (name == kRecorded) {
+        recorded.push_back(i);
+      } else if (label == kNoEvent && name.starts_with(kLabel)) {
+        label = i;
+      }
+    }
+    const bool is_alone = recorded.empty() && host_.source(outer).name.starts_with(kOperator);
+    // Since 2.2 each communication of NCCL tells all; c10d's operators of Gloo are read themselves.
+    if (is_told ||
+        (is_alone ? !reader_.read(host_.source(outer), {}).schema.empty() : !told_.empty())) {
+      return;
+    }
+    if (recorded.empty()) {
+      recorded.push_back(kNoEvent);
+    }
+    for (const HostIndex event : recorded) {
+      const bool is_one = recorded.size() == 1;
+      if (std::optional<KinetoComm> comm =
+              comm_of({is_one ? outer : event, event, is_one ? label : kNoEvent})) {
+        add(*comm, event, host_.source(outer));
+      }
+    }
+  }
+
+  /// What the events tell, of which the first counts.
+  std::optional<KinetoComm> comm_of(const std::vector<HostIndex>& events) {
+    KinetoComm comm;
+    for (const HostIndex index : events) {
+      if (index == kNoEvent) {
+        continue;
+      }
+      const KinetoEvent& event = host_.source(index);
+      const auto known =
+          event.name.starts_with(kOperator) ? et_schema::find_c10d_name(event.name) : std::nullopt;
+      const bool has_output = known && known->name->layout == C10dLayout::kOutputInput;
+      comm.name = comm.name.empty() ? recorded_name(event.name) : comm.name;
+      note(event, has_output ? 1 : 0, comm.in_elements, comm);
+      if (has_output) {
+        note(event, 0, comm.out_elements, comm);
+      }
+    }
+    return whole(comm);
+  }
+
+  /// Adds up the elements of an argument's tensors, of a label those of all, if they are unknown.
+  void note(const KinetoEvent& event, std::size_t argument, std::int64_t& elements,
+            KinetoComm& comm) {
+    const RecordedCall call = reader_.read(event, {});
+    const std::size_t end = event.name.starts_with(kLabel) ? call.inputs.size() : argument + 1;
+    const bool is_known = elements >= 0;
+    for (std::size_t i = argument; i < std::min(end, call.inputs.size()); ++i) {
+      const std::string_view type = event.arguments[i].type;
+      comm.dtype = comm.dtype.empty() && et_schema::dtype_from_cpp_name(type) ? type : comm.dtype;
+      et_schema::for_each_tensor(
+          call.inputs.subspan(i, is_known ? 0 : 1), [&elements](const et_schema::Tensor& tensor) {
+            elements = add_times(std::max<std::int64_t>(elements, 0), tensor.numel);
+          });
+    }
+  }
+
+  /// Adds what follows from the kind and the number of ranks; nothing without a kind.
+  std::optional<KinetoComm> whole(KinetoComm comm) {
+    const auto kind = et_schema::kind_of_recorded_name(comm.name);
+    if (!kind) {
+      return {};
+    }
+    const CommSizes sizes = et_schema::traits(*kind).sizes;
+    const bool gathers = sizes == CommSizes::kOutputPerRank || sizes == CommSizes::kOutputOfAll ||
+                         sizes == CommSizes::kOutputsOfRoot;
+    const bool scatters = sizes == CommSizes::kInputPerRank || sizes == CommSizes::kInputOfAll ||
+                          sizes == CommSizes::kInputsOfRoot;
+    const auto fill = [this](std::int64_t& elements, std::int64_t other, bool of_all,
+                             bool is_part) {
+      if (elements >= 0 || other < 0) {
+        return;
+      }
+      elements = is_part ? other / ranks_ : other;
+      if (of_all && __builtin_mul_overflow(other, ranks_, &elements)) {
+        elements = -1;
+      }
+    };
+    if (sizes == CommSizes::kNone) {
+      comm.in_elements = -1;  // what a barrier sends is not the program's
+    }
+    fill(comm.out_elements, comm.in_elements, gathers, scatters);
+    fill(comm.in_elements, comm.out_elements, scatters, gathers);
+    comm.ranks_in_group = ranks_;
+    et_schema::Arena arena(*profile_.arena);
+    if (*kind == CommKind::kAllToAll && comm.in_elements != comm.out_elements) {
+      comm.name = et_schema::to_string(CommKind::kAllToAllV);  // of splits the sums alone are told
+      comm.in_splits = arena.copy(fmt::format("[{}]", comm.in_elements));
+      comm.out_splits = arena.copy(fmt::format("[{}]", comm.out_elements));
+    }
+    if (comm.dtype.empty() && comm.in_elements >= 0) {
+      comm.dtype = et_schema::cpp_name(kAssumedListType);
+      losses_.add(et_schema::Loss::kAssumedArguments);
+    }
+    return comm;
+  }
+
+  /// `recorded`: the event that it is of; kNoEvent: one is added, which lasts as long as `around`.
+  void add(KinetoComm comm, HostIndex recorded, const KinetoEvent& around) {
+    comm.event = profile_.events.size() + added_.size();
+    if (recorded != kNoEvent) {
+      comm.event = host_.events[recorded].source;
+    } else {
+      KinetoEvent& event = added_.emplace_back();
+      event.name = kRecorded;
+      event.category_text = "cpu_op";
+      event.category = KinetoCategory::kCpuOp;
+      event.ts_ns = around.ts_ns;
+      event.dur_ns = around.dur_ns;
+      event.pid = around.pid;
+      event.tid = around.tid;
+      event.external_id = around.external_id;
+    }
+    profile_.host_comms.push_back(comm);
+  }
+
+  /// A library's own operator launched a kernel that communicates, and no call of c10d shows that.
+  void find_kernels() {
+    std::map<std::int64_t, std::string_view> kernels;  // recorded names by correlation
+    for (const KinetoEvent& event : profile_.events) {
+      const auto* const known = std::ranges::find_if(kKernelNames, [&event](const KernelName& row) {
+        return event.name.find(row.part) != std::string_view::npos;
+      });
+      if (event.category == KinetoCategory::kKernel && event.name.starts_with("nccl") &&
+          known != kKernelNames.end() && event.correlation > 0) {
+        kernels.emplace(event.correlation, known->recorded);
+      }
+    }
+    for (std::size_t i = 0; i < profile_.events.size() && !kernels.empty(); ++i) {
+      const KinetoEvent& launch = profile_.events[i];
+      const auto kernel = kernels.find(launch.correlation);
+      if (launch.category != KinetoCategory::kRuntime || kernel == kernels.end() ||
+          is_graph_launch(launch)) {
+        continue;
+      }
+      KinetoComm comm;
+      comm.name = kernel->second;
+      const HostIndex op = library_operator_around(launch);
+      if (op != kNoEvent) {
+        note(host_.source(op), 0, comm.in_elements, comm);
+      }
+      if (comm.in_elements >= 0) {
+        add(*whole(comm), kNoEvent, launch);
+      }
+    }
+  }
+
+  /// kNoEvent: it is one of PyTorch's own, or in a call that was seen.
+  [[nodiscard]] HostIndex library_operator_around(const KinetoEvent& launch) const {
+    const HostThread* const thread = host_.find_thread(launch.pid, launch.tid);
+    const std::int64_t time_ns = host_.relative(launch.ts_ns);
+    HostIndex index = thread == nullptr ? kNoEvent : host_.last_started(*thread, time_ns);
+    while (index != kNoEvent &&
+           (host_.events[index].end_ns < time_ns || !host_.events[index].is_operator)) {
+      index = host_.events[index].parent;
+    }
+    const std::string_view name = index == kNoEvent ? "" : host_.source(index).name;
+    const bool is_library = name.find("::") != std::string_view::npos && !is_seen_[index] &&
+                            !name.starts_with("torch::") &&
+                            et_schema::public_operators(name).empty();
+    return is_library ? index : kNoEvent;
+  }
+
+  et_schema::Profile& profile_;
+  const HostEvents& host_;
+  et_schema::Losses& losses_;
+  std::int64_t ranks_;
+  et_schema::Losses unread_;  ///< what calls that are read for their sizes lose: counted once
+  CallReader reader_;
+  std::set<std::size_t> told_;  ///< events of Profile::host_comms
+  std::vector<bool> is_seen_;   ///< by host event: it is in a call
+  std::vector<KinetoEvent> added_;
+};
+
+}  // namespace
+
+bool complete_communication(et_schema::Profile& profile, const HostEvents& host,
+                            et_schema::Losses& losses) {
+  return CommCompleter(profile, host, losses).complete();
+}
+
+}  // namespace understudy::generator
