@@ -41,7 +41,6 @@ int compare(const CompareArguments& arguments) {
     if (runs.devices) {
       comparer::refuse_different_work(*runs.devices);
     }
-    comparer::refuse_different_operators(runs.a.front(), runs.b.front());
     if (!runs.without_device.empty()) {
       throw et_schema::usage_error(
           "only one of the profiles shows a device",
@@ -51,6 +50,7 @@ int compare(const CompareArguments& arguments) {
            .hint = "profile with ProfilerActivity.CUDA, too; --different-benchmarks compares what "
                    "the hosts did all the same"});
     }
+    comparer::refuse_different_operators(runs.a.front(), runs.b.front());
   }
   progress.show("comparing");
   const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, arguments.options);

@@ -68,12 +68,13 @@ std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::
   const fleet::ProgramEnd end = fleet::run_program({.words = std::move(words)});
   if (end.status != 0) {
     const bool is_of_input = end.status == static_cast<int>(et_schema::ErrorKind::kBadInput);
+    const std::string said = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
     throw et_schema::Error(
         is_of_input ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kFailed,
         "the results of operators cannot be found",
         {.file = program,
-         .got = fmt::format("status {}: {}", end.status, end.errors),
-         .hint = "`replay --version` tells whether LibTorch is found"});
+         .got = fmt::format("status {}: {}", end.status, said),
+         .hint = is_of_input ? "" : "`replay --version` tells whether LibTorch is found"});
   }
   std::vector<CallResults> answers = et_schema::call_results_from_text(
       et_schema::read_file(answered.path(), et_schema::process_limits()), program);

@@ -57,14 +57,16 @@ void use_operator_maps(const std::vector<std::string>& files) {
 }
 
 Compiled compile_traces(const std::vector<std::string>& paths,
-                        const generator::GenerateOptions& options, const ProfileChoice& profiles,
+                        const generator::GenerateOptions& given, const ProfileChoice& profiles,
                         Progress& progress) {
   progress.show("reading");
+  generator::GenerateOptions options = given;
   const bool has_gaps = options.partial == generator::PartialRanks::kAllowed;
   JobTraces job =
       read_job(paths, options.step.value_or(""),
                has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
   et_schema::TraceSet& set = job.set;
+  options.step = job.step ? job.step : options.step;
   name_rank_alone(set.traces);
   const std::vector<generator::Link> links =
       link_profiles(paths, job, profiles, options.step, progress);

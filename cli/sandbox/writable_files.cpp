@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 // What Debian 12's headers do not have.
 constexpr std::uint64_t kTruncate = 1ULL << 14U;
 constexpr std::uint64_t kScopeSignal = 1ULL << 1U;
+constexpr int kVersionOfRefer = 2;
 constexpr int kVersionOfTruncate = 3;
 constexpr int kVersionOfScopes = 6;
 struct Rules {
@@ -31,7 +32,7 @@ constexpr std::uint64_t kWrite = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 constexpr std::uint64_t kFiles =
     kWrite | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 constexpr std::uint64_t kTree =
-    kFiles | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR;
+    kFiles | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER;
 constexpr std::uint64_t kAll = kTree | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
                                LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
                                LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_EXECUTE;
@@ -65,6 +66,8 @@ constexpr Place kPlaces[] = {
     {with_ranks, "/dev/hfi*", kWrite},
     {with_ranks, "/dev/xpmem", kWrite},
     {with_gpu, "/dev/nvidia*", kWrite},
+    // CUDA's driver names its threads there, and does not open if it cannot.
+    {with_gpu, "/proc/self/task", kWrite},
     {with_gpu, "/dev/kfd", kWrite},
     {with_gpu, "/dev/dri", kWrite},
     {with_gpu, "/dev/shm", kFiles},
@@ -81,6 +84,7 @@ class Ruleset {
       return;
     }
     rules_.handled_access_fs = kAll & ~(version < kVersionOfTruncate ? kTruncate : 0) &
+                               ~(version < kVersionOfRefer ? LANDLOCK_ACCESS_FS_REFER : 0) &
                                ~(may_start_programs ? LANDLOCK_ACCESS_FS_EXECUTE : 0);
     rules_.scoped = version < kVersionOfScopes ? 0 : kScopeSignal;
     // An older kernel knows the first member alone.

@@ -112,7 +112,7 @@ void refuse_different_operators(const Run& a, const Run& b) {
   }
   std::map<std::string, std::array<std::uint64_t, 2>> calls;
   std::array<std::uint64_t, 2> all = {};
-  for (const std::size_t side : {0, 1}) {
+  for (std::size_t side = 0; side < 2; ++side) {
     for (const Series& row : (side == 0 ? a : b).rows) {
       const std::uint64_t count = row.kind == RowKind::kOperator ? row.count : 0;
       calls[row.name][side] += count;

@@ -18,7 +18,7 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",
-            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/emit_study", "tests/benchmarks/compose_study", "tests/fleet/kill_study"]
+            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/emit_study", "tests/benchmarks/compose_study", "tests/benchmarks/device_steps_study", "tests/fleet/kill_study"]
 # Runs a command with a main() that fails; run_main must then handle the failure.
 BROKEN = """
 import runpy, sys
@@ -53,7 +53,7 @@ class EndingsTest(unittest.TestCase):
         # These are parts of golden commands, programs that are captured, and processes whose first argument says what to do.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
-                    "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py",
+                    "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py", "tests/benchmarks/large_profile.py",
                     "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
                     "tests/golden/generate/make_graph_run",
                     "tests/golden/predict/make_tables",

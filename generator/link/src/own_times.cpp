@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "et_schema/support/file_name.h"
@@ -40,6 +41,10 @@ class OwnLinker {
         times.launches = own->launches;
         times.stream = own->stream;
         times.page_faults = own->page_faults;
+        if (own->stream) {
+          std::int64_t& busy_ns = streams_ns_[*own->stream];
+          busy_ns = add_times(busy_ns, own->device_ns);
+        }
       }
       std::int64_t& above_ns = below_ns[trace_.nodes[i].parent];
       above_ns = add_times(above_ns, below_ns[i]);
@@ -75,6 +80,11 @@ class OwnLinker {
       link_.profile.step_ns = std::max(link_.profile.step_ns, end);
     }
     link_.profile.step_ns = trace_.own_step_ns.value_or(link_.profile.step_ns);
+    // Such files show no end of the device's work: the step takes as long as its busiest stream.
+    link_.profile.length_ns = link_.profile.step_ns;
+    for (const auto& [stream, busy_ns] : streams_ns_) {
+      link_.profile.length_ns = std::max(link_.profile.length_ns, busy_ns);
+    }
   }
 
   void describe() {
@@ -104,6 +114,7 @@ class OwnLinker {
 
   const Trace& trace_;
   IdRange step_;
+  std::map<std::int64_t, std::int64_t> streams_ns_;  ///< device time by stream
   Link link_;
 };
 

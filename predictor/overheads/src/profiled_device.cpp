@@ -71,7 +71,8 @@ class CallNames {
         timeline_.steps.size());
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const DeviceEvent& kernel = *kernels[i];
-      if (kernel.call != et_schema::kUnknownEvent && kernel.step != et_schema::kUnknownEvent) {
+      if (kernel.call != et_schema::kUnknownEvent && kernel.step != et_schema::kUnknownEvent &&
+          kernel.launch_ns < timeline_.steps[kernel.step].mark.end_ns) {
         by_step[kernel.step].emplace_back(kernel.launch_ns, kernel.start_ns, i);
       }
     }

@@ -80,8 +80,6 @@ std::string_view to_string(Streams streams) {
   return streams == Streams::kRecorded ? "recorded" : "one";
 }
 
-}
-
 std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},

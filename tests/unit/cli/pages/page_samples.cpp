@@ -144,6 +144,7 @@ Page comparison_sample(const Words& words) {
         words.of("a card"),
         5,
         ms,
+        {},
         {{words.of("aten::mm"), words.of("matmul"), words.of("gemm"), 2, ms}}};
   };
   return comparison_page(comparison, {sample_run(words, 1)}, {sample_run(words, 1.1)}, 15,
@@ -167,6 +168,9 @@ Page anchored_sample(const Words& words) {
                         {"has_arguments", false},
                         {"device", figures},
                         {"host", {{"step_ms", 5.0}, {"device_busy_ms", 0.5}, {"device_idle", 0.9}}},
+                        {"launches", 4},
+                        {"lost_launches", 0},
+                        {"is_incomplete", false},
                         {"parts", {{{"name", "not the card's"}, {"ms", 0.75}, {"share", 1.0}}}},
                         {"classes", Json::array({of_class})},
                         {"calls", Json::array({of_call})}},

@@ -53,20 +53,14 @@ std::vector<DeviceWait> waits_of(const std::string& events) {
   return recorded_of(events).device_waits;
 }
 
-std::string kernel(int start_us, int for_us, int correlation) {
-  return fmt::format(
-      R"({{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":{},"dur":{},"args":{{"correlation":{},"stream":7}}}},)",
-      start_us, for_us, correlation);
-}
-
-std::string launch_call(int start_us, int correlation) {
-  return fmt::format(
-      R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{},"dur":1,"args":{{"correlation":{}}}}},)",
-      start_us, correlation);
-}
-
-DeviceWait wait(int start_us, int for_us, DeviceWait::For waits_for) {
-  return {start_us * kMicrosecond_ns, for_us * kMicrosecond_ns, waits_for};
+/// No work of a device is in these profiles: all of the call's time is its own.
+DeviceWait wait(int start_us, int for_us, DeviceWait::For waits_for, bool is_inside = false) {
+  return {.start_ns = start_us * kMicrosecond_ns,
+          .host_ns = for_us * kMicrosecond_ns,
+          .waits_for = waits_for,
+          .own_ns = for_us * kMicrosecond_ns,
+          .is_inside = is_inside,
+          .thread = 1};
 }
 
 TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
@@ -79,27 +73,13 @@ TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
                                                        wait(70, 20, DeviceWait::For::kDevice)}));
 }
 
-/// The step's first 5 us waited for a kernel that was launched before the profile began.
-TEST(LinkWaits, ForWorkFromBeforeTheProfileAreNoneOfTheSteps) {
-  const std::string wait = event_text("cuda_runtime", "cudaDeviceSynchronize", 2, 6);
-  const std::string own =
-      launch_call(12, 2) + event_text("cuda_runtime", "cudaDeviceSynchronize", 50, 9);
-  EXPECT_EQ(recorded_of(step(0, kernel(0, 7, 1) + wait + own + kernel(55, 4, 2))).awaited_before_ns,
-            5 * kMicrosecond_ns);
-  // The step leaves 3 us of work to the next one, which has to wait for as much.
-  EXPECT_EQ(recorded_of(step(0, kernel(0, 7, 1) + wait + own + kernel(99, 4, 2))).awaited_before_ns,
-            2 * kMicrosecond_ns + 1);  // a span ends a nanosecond late
-  EXPECT_EQ(recorded_of(step(0, wait + own + kernel(55, 4, 2))).awaited_before_ns, 0);
-  // Of kernels of which none shows a launch nothing tells whose they are.
-  EXPECT_EQ(recorded_of(step(0, kernel(0, 7, 1) + wait + kernel(55, 4, 3))).awaited_before_ns, 0);
-}
-
-TEST(LinkWaits, OfAnOperatorAreItsOwn) {
+TEST(LinkWaits, OfAnOperatorAreKeptAsInsideOfIt) {
   std::string events;
   for (const int begin : {0, 1000}) {
     events += step(begin, event_text("cuda_runtime", "cudaStreamSynchronize", begin + 12, 2));
   }
-  EXPECT_TRUE(waits_of(events).empty());
+  EXPECT_EQ(waits_of(events),
+            (std::vector<DeviceWait>{wait(12, 2, DeviceWait::For::kStream, true)}));
 }
 
 TEST(LinkWaits, AreTheHostsOwnCallsThatOnlyWait) {
@@ -137,14 +117,15 @@ TEST(LinkWaits, OfEachRuntimeAreKnown) {
   }
 }
 
-TEST(LinkWaits, AreThoseThatMostStepsShowAndAsLongAsTheirMedian) {
+/// Of steps of one length the middle one is shown, with its own waits.
+TEST(LinkWaits, AreThoseOfOneStep) {
   std::string events;
   for (const auto& [begin, rare] : {std::pair{0, 0}, {1000, 0}, {2000, 1}}) {
     events += step(begin, event_text("cuda_runtime", "cudaStreamSynchronize", begin + 60,
                                      begin == 1000 ? 30 : 20));
     events += rare != 0 ? event_text("cuda_runtime", "cudaEventSynchronize", begin + 20, 10) : "";
   }
-  EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(60, 20, DeviceWait::For::kStream)}));
+  EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(60, 30, DeviceWait::For::kStream)}));
 }
 
 }  // namespace

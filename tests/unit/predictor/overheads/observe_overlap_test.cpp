@@ -51,9 +51,9 @@ class MadeProfile {
   void step(double start_us) {
     events_ += events_.empty() ? "" : ",";
     events_ += fmt::format(
-        R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":{},)"
+        R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","pid":1,"tid":1,"ts":{},)"
         R"("dur":9900}})",
-        start_us);
+        ++steps_, start_us);
   }
 
   [[nodiscard]] et_schema::Profile parsed(const std::string& card = "GPU A") const {
@@ -86,6 +86,7 @@ class MadeProfile {
   int rank_;
   bool has_sizes_;
   int correlation_ = 0;
+  int steps_ = 0;
 };
 
 ObservedOverlap observed(const std::vector<MadeProfile>& profiles) {

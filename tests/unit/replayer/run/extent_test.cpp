@@ -125,32 +125,6 @@ TEST_P(SparseIndices, AreCheckedWhereTheyAreUsed) {
 
 INSTANTIATE_TEST_SUITE_P(Indices, SparseIndices, ::testing::Values(0, 3, 4, 1'000'000'000'000));
 
-/// So does a nested tensor with its sizes, which an operator shows.
-class NestedSizes : public ExtentTest, public ::testing::WithParamInterface<std::int64_t> {
- protected:
-  void SetUp() override {
-    const SlotId part = builder_.external(DType::kFloat32, {4, 2}, constant(1));
-    const SlotId nested = builder_.intermediate(DType::kFloat32, {1, 4, 2});
-    const SlotId sizes = builder_.intermediate(DType::kInt64, {1, 2});
-    builder_.add_op(
-        "aten::_nested_tensor_from_tensor_list(Tensor[] list, ScalarType? dtype=None, "
-        "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-        {list({ref(part)}), none(), none(), none(), none()}, {ref(nested)});
-    builder_.add_op("aten::_nested_tensor_size(Tensor self) -> Tensor", {ref(nested)},
-                    {ref(sizes)});
-    builder_.add_op(kFill, {ref(sizes), number(GetParam())}, {ref(sizes)});
-    builder_.add_op(kClone, {ref(nested), none()},
-                    {ref(builder_.intermediate(DType::kFloat32, {1, 4, 2}))});
-  }
-};
-
-TEST_P(NestedSizes, AreCheckedWhereTheyAreUsed) {
-  const std::string error = ending();
-  EXPECT_EQ(GetParam() <= 2, error == "no error") << error;
-}
-
-INSTANTIATE_TEST_SUITE_P(Sizes, NestedSizes, ::testing::Values(2, 5, 1'000'000'000));
-
 TEST_F(ExtentTest, ACommunicationOfASmallerTensorIsRefused) {
   const SlotId made = builder_.intermediate(DType::kFloat32, {1024});
   const SlotId all = builder_.external(DType::kFloat32, {1024}, constant(0));

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,5 +52,9 @@ struct AskedProgram {
 /// one step by its K, of the others the marks alone, or the first one, if it is empty.
 [[nodiscard]] et_schema::Trace trace_of_profile(et_schema::Profile& profile, const AskResults& ask,
                                                 std::string_view step = "all");
+
+/// The K of the step of median length, among those that lost no device event, of a profile that
+/// marks several (ProfilerStep#K); else empty.
+[[nodiscard]] std::string typical_step(const et_schema::Profile& profile);
 
 }  // namespace understudy::generator

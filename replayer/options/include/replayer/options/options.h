@@ -69,7 +69,6 @@ enum class Streams : std::uint8_t {
 /// "one", "recorded".
 [[nodiscard]] std::string_view to_string(Streams streams);
 
-
 /// A slowdown of known size: operators of one class take so much longer.
 struct PlantedSlowdown {
   std::string op_class;

@@ -227,18 +227,20 @@ TEST(Kineto, WordsOfOlderVersions) {
 
 TEST(Kineto, EventsOnADeviceOfAnUnknownCategoryAreCounted) {
   const auto unknown = [](const std::string& name) {
-    return profile_of(file_of(replaced_category(name))).losses[Loss::kUnknownDeviceEvents];
+    return profile_of(file_of(replaced_category(name) + "," + kEvent))
+        .losses[Loss::kUnknownDeviceEvents];
   };
   EXPECT_EQ(unknown("tpu_work"), 1U);
   EXPECT_EQ(unknown("kernel"), 0U);
   EXPECT_EQ(unknown("gpu_user_annotation"), 0U);
   EXPECT_EQ(unknown("cuda_sync"), 0U);
   EXPECT_EQ(unknown("mtia_insight"), 0U);
-  EXPECT_EQ(
-      profile_of(file_of(R"({"ph": "X", "cat": "mine", "name": "x", "pid": 1, "tid": 1, "ts": 1, )"
-                         R"("dur": 1, "args": {"External id": 3}})"))
-          .losses[Loss::kUnknownDeviceEvents],
-      0U)
+  EXPECT_EQ(profile_of(
+                file_of(std::string(kEvent) +
+                        R"(, {"ph": "X", "cat": "mine", "name": "x", "pid": 1, "tid": 1, "ts": 1, )"
+                        R"("dur": 1, "args": {"External id": 3}})"))
+                .losses[Loss::kUnknownDeviceEvents],
+            0U)
       << "it names no device";
 }
 
@@ -267,10 +269,10 @@ TEST(Kineto, ExternalIdsThatALaunchAloneHasStandForCorrelations) {
 }
 
 TEST(Kineto, TimesAreExactFarFromTheBase) {
-  const Profile profile =
-      profile_of(R"({"baseTimeNanoseconds": 1711964646000000000, "traceEvents": [)"
-                 R"({"ph": "X", "name": "a", "ts": 4458676522690.655, "dur": 156.777},)"
-                 R"({"ph": "X", "name": "b", "ts": 4458676522690.001, "dur": 0.999}]})");
+  const Profile profile = profile_of(
+      R"({"baseTimeNanoseconds": 1711964646000000000, "traceEvents": [)"
+      R"({"ph": "X", "cat": "cpu_op", "name": "a", "ts": 4458676522690.655, "dur": 156.777},)"
+      R"({"ph": "X", "cat": "cpu_op", "name": "b", "ts": 4458676522690.001, "dur": 0.999}]})");
   EXPECT_EQ(profile.events[0].ts_ns, 1711964646000000000 + 4458676522690655);
   EXPECT_EQ(profile.events[0].dur_ns, 156777);
   EXPECT_EQ(profile.events[1].ts_ns, 1711964646000000000 + 4458676522690001);
@@ -332,7 +334,7 @@ TEST(Kineto, OtherPhasesAreCounted) {
 
 TEST(Kineto, IdsInOtherSpellings) {
   const Profile profile = profile_of(file_of(
-      R"({"ph": "X", "name": "a", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 1,)"
+      R"({"ph": "X", "cat": "kernel", "name": "a", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 1, "dur": 1,)"
       R"( "args": {"stream": "0x1f", "external id": "12", "correlation": "none"}})"));
   const KinetoEvent& event = profile.events[0];
   EXPECT_EQ(event.pid, -1);
@@ -419,7 +421,7 @@ TEST(KinetoRefusal, WholeMessages) {
   EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9223372036854775807})")),
             told("an event's time overflows", "file: k.json", "field: ts",
                  "expected: nanoseconds below 2^63", "got: 9223372036854775807"));
-  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "ts": 9000000000000000})",
+  EXPECT_EQ(profile_error(file_of(R"({"ph": "X", "cat": "cpu_op", "ts": 9000000000000000})",
                                   R"(, "baseTimeNanoseconds": 9000000000000000000)")),
             told("an event's time overflows", "file: k.json", "field: ts",
                  "expected: nanoseconds below 2^63 with the base time",
