@@ -179,7 +179,7 @@ std::int64_t StepClock::typical(std::int64_t seen_ns) const {
   const double share = static_cast<double>(seen_ns - before->seen_ns) /
                        static_cast<double>(after->seen_ns - before->seen_ns);
   const auto between = static_cast<double>(after->typical_ns - before->typical_ns);
-  return before->typical_ns + std::llround(share * between);
+  return std::clamp<std::int64_t>(before->typical_ns + std::llround(share * between), 0, kLatestNs);
 }
 
 Layout lay_out(const Join& join, const HostEvents& host) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 namespace understudy::predictor {
 namespace {
 
 /// Profiles' clocks of device events step by less.
 constexpr std::int64_t kClockStepNs = 1'000;
-constexpr std::int64_t kNoTime = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::min();
 
 std::int64_t median_or(std::vector<std::int64_t>& samples, std::int64_t none) {
   const auto half = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
@@ -22,8 +21,7 @@ std::int64_t median_or(std::vector<std::int64_t>& samples, std::int64_t none) {
 IssuedWork::IssuedWork(const Program& program, std::size_t streams)
     : program_(program),
       of_instruction_(program.instructions.size()),
-      items_(streams),
-      ends_ns_(streams, kNoTime) {
+      items_(streams) {
   for (std::uint32_t i = 0; i < program.device_work.size(); ++i) {
     if (const auto& instruction = program.device_work[i].instruction) {
       of_instruction_[*instruction].push_back(i);
@@ -38,8 +36,9 @@ void IssuedWork::find_typical_turn() {
   std::vector<std::int64_t> latencies_ns;
   std::vector<std::int64_t> turns_ns;
   for (const et_schema::DeviceWork& work : program_.device_work) {
-    const auto [end_ns, is_first] = ends_ns.try_emplace(work.stream, kNoTime);
-    if (work.lag_ns > 0) {
+    const auto [end_ns, is_first] = ends_ns.try_emplace(work.stream, kNoEnd);
+    // What was launched by nobody known, and what the step before may have held up, tells nothing.
+    if (work.thread != 0 && !(is_first && program_.profile->host_runs_ahead)) {
       const bool is_idle = end_ns->second <= work.start_ns - work.lag_ns;
       (is_idle ? latencies_ns : turns_ns)
           .push_back(is_idle ? work.lag_ns : work.start_ns - end_ns->second);
@@ -53,7 +52,9 @@ void IssuedWork::find_typical_turn() {
 void IssuedWork::issue(std::uint32_t stream, std::uint32_t work) {
   items_[stream].push_back(work);
   if (work != kNoIndex) {
-    ends_ns_[stream] = std::max(ends_ns_[stream], program_.device_work[work].end_ns());
+    const et_schema::DeviceWork& issued = program_.device_work[work];
+    std::int64_t& end_ns = ends_ns_.try_emplace(issued.stream, kNoEnd).first->second;
+    end_ns = std::max(end_ns, issued.end_ns());
   }
 }
 
@@ -67,17 +68,17 @@ StreamDep IssuedWork::ended_by(StreamDep dep, std::int64_t time_ns) const {
   return dep;
 }
 
-RecordedTurn IssuedWork::turn_of(std::uint32_t number, std::uint32_t stream,
-                                 std::span<const StreamDep> after) const {
+RecordedTurn IssuedWork::turn_of(std::uint32_t number, std::span<const StreamDep> after) const {
   const et_schema::DeviceWork& work = program_.device_work[number];
-  std::int64_t ready_ns = ends_ns_[stream];
+  const auto before = ends_ns_.find(work.stream);
+  std::int64_t ready_ns = before == ends_ns_.end() ? kNoEnd : before->second;
   for (const StreamDep& dep : after) {
     if (const std::uint32_t other = items_[dep.stream][dep.items - 1]; other != kNoIndex) {
       ready_ns = std::max(ready_ns, program_.device_work[other].end_ns());
     }
   }
   const std::int64_t short_ns = std::min(work.lag_ns, typical_.latency_ns);
-  if (ready_ns == kNoTime) {
+  if (ready_ns == kNoEnd) {
     // The step before may have held it up.
     return {program_.profile->host_runs_ahead ? short_ns : work.lag_ns, typical_.turn_ns};
   }

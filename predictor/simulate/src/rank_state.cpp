@@ -76,7 +76,7 @@ void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns,
   const bool was_waiting = host.begin_ns + task.gap_ns < start_ns;
   host.last = add_span(c, host.iteration,
                        {was_waiting ? start_ns : host.begin_ns, start_ns, host.next_ns,
-                        task.instruction, kNoIndex, h, SpanKind::kHost, host.cause});
+                        task.instruction, task.work, h, SpanKind::kHost, host.cause});
   if (task.stream != kNoIndex) {
     issue(c, task, host, now_ns);
   }

@@ -41,6 +41,7 @@ void put_on_one_stream(Flow& flow) {
   if (!flow.on_device) {
     return;
   }
+  flow.is_one_stream = true;
   const auto placed = [&](std::uint32_t stream) {
     return stream == kNoStream || flow.streams[stream].peer ? stream : 0;
   };

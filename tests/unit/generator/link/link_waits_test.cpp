@@ -40,27 +40,30 @@ et_schema::Trace trace_of_step() {
   return builder.trace();
 }
 
-et_schema::RecordedProfile recorded_of(std::string events) {
+et_schema::Program program_of(std::string events) {
   events.back() = ']';
   std::vector<et_schema::Trace> traces;
   traces.push_back(trace_of_step());
   const std::vector<Link> links = {
       link(traces[0], et_schema::parse_kineto("{\"traceEvents\":[" + events + "}", "k.json"))};
-  return *generate(traces, {}, links).programs.front().profile;
+  return generate(traces, {}, links).programs.front();
 }
 
-std::vector<DeviceWait> waits_of(const std::string& events) {
-  return recorded_of(events).device_waits;
-}
+/// A wait between operators.
+struct Wait {
+  std::int64_t start_us = 0;
+  std::int64_t host_us = 0;
+  DeviceWait::For waits_for = DeviceWait::For::kDevice;
+  bool operator==(const Wait&) const = default;
+};
 
-/// No work of a device is in these profiles: all of the call's time is its own.
-DeviceWait wait(int start_us, int for_us, DeviceWait::For waits_for, bool is_inside = false) {
-  return {.start_ns = start_us * kMicrosecond_ns,
-          .host_ns = for_us * kMicrosecond_ns,
-          .waits_for = waits_for,
-          .own_ns = for_us * kMicrosecond_ns,
-          .is_inside = is_inside,
-          .thread = 1};
+std::vector<Wait> waits_of(const std::string& events) {
+  std::vector<Wait> waits;
+  for (const DeviceWait& wait : et_schema::waits_between(*program_of(events).profile)) {
+    waits.push_back({wait.start_ns / kMicrosecond_ns, wait.host_ns / kMicrosecond_ns,
+                     wait.waits_for});
+  }
+  return waits;
 }
 
 TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
@@ -69,17 +72,73 @@ TEST(LinkWaits, BetweenOperatorsAndAtTheStepsEndAreKept) {
     events += step(begin, event_text("cuda_runtime", "cudaEventSynchronize", begin + 20, 10) +
                               event_text("cuda_runtime", "cudaDeviceSynchronize", begin + 70, 20));
   }
-  EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(20, 10, DeviceWait::For::kEvent),
-                                                       wait(70, 20, DeviceWait::For::kDevice)}));
+  EXPECT_EQ(waits_of(events), (std::vector<Wait>{{20, 10, DeviceWait::For::kEvent},
+                                                 {70, 20, DeviceWait::For::kDevice}}));
 }
 
-TEST(LinkWaits, OfAnOperatorAreKeptAsInsideOfIt) {
-  std::string events;
-  for (const int begin : {0, 1000}) {
-    events += step(begin, event_text("cuda_runtime", "cudaStreamSynchronize", begin + 12, 2));
-  }
-  EXPECT_EQ(waits_of(events),
-            (std::vector<DeviceWait>{wait(12, 2, DeviceWait::For::kStream, true)}));
+std::string call(const std::string& name, int start_us, int for_us, int correlation) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"cuda_runtime","name":"{}","pid":1,"tid":1,"ts":{},"dur":{},"args":{{"correlation":{}}}}},)",
+      name, start_us, for_us, correlation);
+}
+
+std::string kernel(int start_us, int for_us, int correlation, int stream = 7) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":{3},"ts":{0},"dur":{1},"args":{{"correlation":{2},"device":0,"stream":{3}}}}},)",
+      start_us, for_us, correlation, stream);
+}
+
+/// A wait of 2 us beyond the end of the kernel that it is for.
+TEST(LinkWaits, OfAnOperatorAreInsideAndKnowTheirWork) {
+  const et_schema::Program program = program_of(
+      step(0, call("cudaLaunchKernel", 11, 1, 1) + kernel(13, 7, 1) +
+                  call("cudaStreamSynchronize", 14, 8, 2) + call("cudaLaunchKernel", 41, 1, 3) +
+                  kernel(43, 50, 3, 8) + call("cudaLaunchKernel", 44, 1, 4) + kernel(46, 10, 4)));
+  ASSERT_EQ(program.device_work.size(), 3);
+  ASSERT_EQ(program.profile->device_waits.size(), 1);
+  const DeviceWait& wait = program.profile->device_waits[0];
+  EXPECT_TRUE(wait.is_inside);
+  EXPECT_EQ(wait.work, 0);
+  EXPECT_EQ(wait.host_ns, 8 * kMicrosecond_ns);
+  EXPECT_EQ(wait.own_ns, 2 * kMicrosecond_ns);
+  EXPECT_TRUE(et_schema::waits_between(*program.profile).empty());
+}
+
+/// The event's wait is for the first kernel, whatever else was launched before it.
+TEST(LinkWaits, ForAnEventAreForWhatEndedThen) {
+  const et_schema::Program program = program_of(
+      step(0, call("cudaLaunchKernel", 11, 1, 1) + kernel(13, 40, 1) +
+                  call("cudaLaunchKernel", 13, 1, 2) + kernel(54, 30, 2) +
+                  call("cudaEventSynchronize", 20, 34, 3)));
+  ASSERT_EQ(program.profile->device_waits.size(), 1);
+  EXPECT_EQ(program.profile->device_waits[0].work, 0);
+  EXPECT_EQ(program.profile->device_waits[0].own_ns, 1 * kMicrosecond_ns);
+}
+
+TEST(LinkWaits, OfCopiesAreThoseThatReturnWhenTheyAreDone) {
+  const auto work_of = [](int copy_us) {
+    return program_of(step(0, call("cudaMemcpyAsync", 11, 20, 1) + kernel(15, copy_us, 1)));
+  };
+  const et_schema::Program blocking = work_of(15);
+  ASSERT_EQ(blocking.profile->device_waits.size(), 1);
+  EXPECT_EQ(blocking.profile->device_waits[0].work, 0);
+  EXPECT_EQ(blocking.profile->device_waits[0].own_ns, 1 * kMicrosecond_ns);
+  EXPECT_TRUE(work_of(17).profile->device_waits.empty());
+}
+
+/// Of kernels without a launch, the first one ran while the host waited, the second one before a
+/// kernel that was launched at 42.
+TEST(LinkWaits, WorkOfUnknownLaunchWasLaunchedBeforeTheWaitAndWhatRanBehindIt) {
+  const et_schema::Program program = program_of(
+      step(0, call("cudaStreamSynchronize", 20, 15, 9) + kernel(22, 12, 1) + kernel(50, 10, 2) +
+                  call("cudaLaunchKernel", 42, 1, 3) + kernel(61, 10, 3)));
+  ASSERT_EQ(program.device_work.size(), 3);
+  EXPECT_EQ(program.device_work[0].launch_ns, 20 * kMicrosecond_ns);
+  EXPECT_EQ(program.device_work[1].launch_ns, 42 * kMicrosecond_ns);
+  EXPECT_EQ(program.device_work[1].start_ns, 50 * kMicrosecond_ns);
+  EXPECT_EQ(program.device_work[1].why, et_schema::Outside::kUnlinked);
+  EXPECT_EQ(program.device_work[2].lag_ns, 19 * kMicrosecond_ns);
+  EXPECT_EQ(program.profile->length_ns, 100 * kMicrosecond_ns);
 }
 
 TEST(LinkWaits, AreTheHostsOwnCallsThatOnlyWait) {
@@ -95,7 +154,7 @@ TEST(LinkWaits, AreTheHostsOwnCallsThatOnlyWait) {
                  event_text("cuda_runtime", "cudaStreamSynchronize", begin + 50, 20) +
                  event_text("cuda_driver", "cuStreamSynchronize", begin + 51, 18));  // inside of it
   }
-  EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(50, 20, DeviceWait::For::kStream)}));
+  EXPECT_EQ(waits_of(events), (std::vector<Wait>{{50, 20, DeviceWait::For::kStream}}));
 }
 
 TEST(LinkWaits, OfEachRuntimeAreKnown) {
@@ -112,20 +171,19 @@ TEST(LinkWaits, OfEachRuntimeAreKnown) {
   for (const auto& [name, waits_for] : calls) {
     const std::string category = std::string(name).find("acl") == 0 ? "" : "cuda_runtime";
     EXPECT_EQ(waits_of(step(0, event_text(category, name, 20, 10))),
-              (std::vector<DeviceWait>{wait(20, 10, waits_for)}))
+              (std::vector<Wait>{{20, 10, waits_for}}))
         << name;
   }
 }
 
-/// Of steps of one length the middle one is shown, with its own waits.
-TEST(LinkWaits, AreThoseOfOneStep) {
+/// The steps of equal length count in their order.
+TEST(LinkWaits, AreThoseOfTheStepOfMedianLength) {
   std::string events;
-  for (const auto& [begin, rare] : {std::pair{0, 0}, {1000, 0}, {2000, 1}}) {
+  for (const int begin : {0, 1000, 2000}) {
     events += step(begin, event_text("cuda_runtime", "cudaStreamSynchronize", begin + 60,
                                      begin == 1000 ? 30 : 20));
-    events += rare != 0 ? event_text("cuda_runtime", "cudaEventSynchronize", begin + 20, 10) : "";
   }
-  EXPECT_EQ(waits_of(events), (std::vector<DeviceWait>{wait(60, 30, DeviceWait::For::kStream)}));
+  EXPECT_EQ(waits_of(events), (std::vector<Wait>{{60, 30, DeviceWait::For::kStream}}));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string anchored_verdict(const Json& document) {
   const bool is_same = document.at("card") == document.at("from_card");
   const std::string unsure =
       document.at("is_incomplete").get<bool>()
-          ? "UNSURE, device events of every step are lost or unknown; of what is left: "
+          ? "UNSURE: device events of every step are lost or unknown; this is of what is left. "
           : "";
   return unsure + fmt::format(
                       "A step's work on {} would take {} ms of device time, 90 % within {} to {}: "

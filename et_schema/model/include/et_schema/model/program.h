@@ -297,9 +297,9 @@ struct DeviceWork {
   /// That launched it, with all below it; none: none did, for the reason `why`.
   std::optional<std::uint32_t> instruction = {};
   Outside why = Outside::kUnlinked;
-  std::uint64_t thread = 0;    ///< Instruction::thread of its launch; 0: of no instruction's
+  std::uint64_t thread = 0;    ///< Instruction::thread of its launch; 0: none, or none is known
   std::int64_t launch_ns = 0;  ///< since the step's start on the host
-  std::int64_t lag_ns = 0;     ///< from its launch to its start; 0: its launch is not known
+  std::int64_t lag_ns = 0;     ///< from its launch to its start
   std::int64_t start_ns = 0;   ///< since the step's start, in the profile's own time
   std::int64_t device_ns = 0;
   std::int64_t stream = 0;

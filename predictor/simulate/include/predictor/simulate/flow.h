@@ -52,6 +52,7 @@ struct InstructionFlow {
 /// A program's threads and streams as a simulator plays them.
 struct Flow {
   bool on_device = false;
+  bool is_one_stream = false;  ///< all of the device's work runs on stream 0
   /// Recorded threads that ran beside each other; the first is the step's own, with all threads
   /// that took turns with it, as autograd's does. Another has a timeline of its own if at least a
   /// tenth of its operators' time overlaps other threads' and it is not the busiest one.

@@ -74,7 +74,7 @@ struct Span {
   std::int64_t end_ns = 0;
   std::uint32_t instruction = kNoIndex;  ///< none: a wait, the end of a step, or work that no
                                          ///< instruction launched
-  std::uint32_t work = kNoIndex;         ///< of a device's: position in Program::device_work
+  std::uint32_t work = kNoIndex;  ///< position in Program::device_work, of it or of its launch
   std::uint32_t lane = 0;                ///< the timeline for a host's span, otherwise the stream
   SpanKind kind = SpanKind::kHost;
   SpanId cause = {};  ///< the span whose end began this one, or that issued it

@@ -1,0 +1,226 @@
+#include "recorded_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "issued_work.h"
+#include "plan_builder.h"
+#include "predictor/simulate/recorded_step.h"
+
+namespace understudy::predictor {
+namespace {
+
+using et_schema::DeviceWait;
+
+class RecordedPlanner : PlanBuilder {
+ public:
+  RecordedPlanner(const Program& program, const Flow& flow, const Costs& costs,
+                  std::vector<PlayedCost>& played, RecordedStep step)
+      : PlanBuilder(program, flow, costs, played),
+        step_(std::move(step)),
+        work_(program, flow.streams.size()),
+        open_(flow.timelines.size()),
+        items_(program.device_work.size()) {}
+
+  ProgramPlan plan(const Estimate& host_behind) {
+    for (std::uint32_t at = 0; at < program_.instructions.size(); ++at) {
+      add(at);
+    }
+    at_ = kNoIndex;
+    play(step_.end, host_behind.ns, 0, false);
+    close(0);
+    end(!program_.profile->host_runs_ahead);
+    return std::move(plan_);
+  }
+
+ private:
+  void add(std::uint32_t at) {
+    const Instruction& instruction = program_.instructions[at];
+    const InstructionFlow& flow = flow_.instructions[at];
+    const bool is_call = is_communication(instruction);
+    at_ = at;
+    ask(at);
+    play(step_.gaps[at], played_[at].gap.ns, flow.timeline, false);
+    carry(flow);
+    wait_for_others(fresh(flow.timeline, true), flow);
+    play(step_.calls[at], played_[at].cost.host.ns, flow.timeline, true);
+    // What the shown step did not launch in the instruction's call.
+    if (is_call && !is_issued_.contains(at)) {
+      start_call(flow.timeline);
+    } else if (!is_call && flow.stream != kNoStream && work_.of_instruction(at).empty()) {
+      Task& task = fresh(flow.timeline, true);
+      run(task, played_[at].cost);
+      if (task.launches > 0) {
+        issue_work(task, flow);
+      }
+    }
+    if (holds_host(instruction, flow)) {
+      open_[flow.timeline].behind = stream_so_far(flow.stream);
+    }
+    close(flow.timeline);
+    note_returned(at);
+  }
+
+  /// Starts the communication of the instruction that is being added, with all that it launched.
+  void start_call(std::uint32_t timeline) {
+    is_issued_.insert(at_);
+    Task& task = fresh(timeline, true);
+    communicate(task);
+    if (!task.on_host && !work_.of_instruction(at_).empty()) {
+      task.work = work_.of_instruction(at_).back();
+    }
+    issue_work(task, flow_.instructions[at_]);
+    for (const std::uint32_t work : work_.of_instruction(at_)) {
+      items_[work] = {task.stream, task.item};
+    }
+  }
+
+  void issue_work(Task& task, const InstructionFlow& flow) {
+    issue(task, flow, at_);
+    if (task.work != kNoIndex) {
+      task.item_after = refuted(task.item_after, program_.device_work[task.work]);
+      task.turn = work_.turn_of(task.work,
+                                std::span(plan_.stream_deps).subspan(task.item_after.begin));
+      items_[task.work] = {task.stream, task.item};
+    }
+    work_.issue(flow.stream, task.work);
+  }
+
+  /// The timeline's open task, or a new one if that has begun its call already.
+  Task& fresh(std::uint32_t timeline, bool in_call) {
+    Task& task = open_[timeline];
+    if (task.host_ns > 0 || task.stream != kNoIndex) {
+      close(timeline);
+    }
+    task.instruction = in_call ? at_ : kNoIndex;
+    return task;
+  }
+
+  void close(std::uint32_t timeline) {
+    push(timeline, open_[timeline]);
+    open_[timeline] = {};
+  }
+
+  void play(const HostPart& part, double ns, std::uint32_t timeline, bool in_call) {
+    std::int64_t done_ns = 0;
+    const auto pass = [&](double share) {
+      const std::int64_t until_ns = rounded(share * ns);
+      if (until_ns > done_ns) {
+        Task& task = in_call ? open_[timeline] : fresh(timeline, false);
+        task.instruction = at_;
+        (in_call ? task.host_ns : task.gap_ns) += until_ns - done_ns;
+      }
+      done_ns = std::max(done_ns, until_ns);
+    };
+    for (const HostMoment& moment : part.moments) {
+      pass(moment.share);
+      if (moment.work) {
+        launch(*moment.work, timeline, in_call);
+      } else {
+        open_[timeline].instruction = at_;
+        open_[timeline].behind = awaited_by(program_.profile->device_waits[*moment.wait]);
+        close(timeline);
+      }
+    }
+    pass(1);
+  }
+
+  void launch(std::uint32_t number, std::uint32_t timeline, bool in_call) {
+    const et_schema::DeviceWork& work = program_.device_work[number];
+    if (work.instruction && is_communication(program_.instructions[*work.instruction])) {
+      // A call is played once, with all that it launched.
+      if (*work.instruction == at_ && in_call && !is_issued_.contains(at_)) {
+        start_call(timeline);
+      }
+      return;
+    }
+    Task& task = fresh(timeline, in_call);
+    task.work = number;
+    task.launches = 1;
+    auto ns = static_cast<double>(work.device_ns);
+    InstructionFlow flow;
+    if (work.instruction) {
+      flow = flow_.instructions[*work.instruction];
+      ns = share_of(number, *work.instruction);
+    }
+    const auto stream = std::ranges::find(flow_.streams, Stream{.recorded = work.stream});
+    flow.stream = static_cast<std::uint32_t>(
+        flow_.is_one_stream ? 0 : stream - flow_.streams.begin());
+    limit_.add(work.instruction ? 0 : ns, std::string(to_string(work.why)));
+    task.device_ns = rounded(ns);
+    issue_work(task, flow);
+    task.item_instruction = work.instruction.value_or(kNoIndex);
+  }
+
+  /// The part of an instruction's device time that falls to a piece of its work.
+  double share_of(std::uint32_t number, std::uint32_t instruction) {
+    if (instruction > at_) {  // it is launched before its place in the program
+      played_[instruction].cost =
+          costs_.of_operator(program_, program_.instructions[instruction]);
+    }
+    const std::vector<std::uint32_t>& all = work_.of_instruction(instruction);
+    double sum_ns = 0;
+    for (const std::uint32_t one : all) {
+      sum_ns += static_cast<double>(program_.device_work[one].device_ns);
+    }
+    const double ns = played_[instruction].cost.device.ns;
+    return sum_ns > 0 ? ns * static_cast<double>(program_.device_work[number].device_ns) / sum_ns
+                      : ns / static_cast<double>(all.size());
+  }
+
+  /// What a wait waited for: a piece of work; for a device all that had ended with it; for the step
+  /// before, all of that.
+  PlanRange awaited_by(const DeviceWait& wait) {
+    const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
+    if (wait.work && wait.waits_for != DeviceWait::For::kDevice) {
+      if (items_[*wait.work].items > 0) {
+        plan_.stream_deps.push_back(items_[*wait.work]);
+      }
+    } else if (wait.own_ns < wait.host_ns) {
+      for (std::uint32_t stream = 0; stream < issued_.size(); ++stream) {
+        plan_.stream_deps.push_back(
+            wait.work ? work_.ended_by({stream, plan_.items[stream]},
+                                        program_.device_work[*wait.work].end_ns())
+                      : StreamDep{stream, 0});
+      }
+    }
+    return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
+  }
+
+  /// Recorded overlap refutes that work waits for other streams, however the memory that it touches
+  /// was told apart.
+  PlanRange refuted(PlanRange after, const et_schema::DeviceWork& work) {
+    auto kept = after.begin;
+    for (std::uint32_t i = after.begin; i < after.end; ++i) {
+      const StreamDep dep = work_.ended_by(plan_.stream_deps[i], work.start_ns);
+      if (dep.items > 0) {
+        plan_.stream_deps[kept++] = dep;
+      }
+    }
+    plan_.stream_deps.resize(kept);
+    return {after.begin, kept};
+  }
+
+  RecordedStep step_;
+  IssuedWork work_;
+  std::uint32_t at_ = 0;               ///< the instruction that is being added
+  std::vector<Task> open_;             ///< by timeline
+  std::set<std::uint32_t> is_issued_;  ///< communications
+  std::vector<StreamDep> items_;       ///< by piece of recorded work: its item
+};
+
+}  // namespace
+
+std::optional<ProgramPlan> recorded_plan(const Program& program, const Flow& flow,
+                                         const Costs& costs, std::vector<PlayedCost>& played) {
+  const std::optional<Estimate> end = costs.of_end(program);
+  std::optional<RecordedStep> step = end ? recorded_step(program, flow) : std::nullopt;
+  return step ? std::optional(
+                    RecordedPlanner(program, flow, costs, played, *std::move(step)).plan(*end))
+              : std::nullopt;
+}
+
+}  // namespace understudy::predictor
