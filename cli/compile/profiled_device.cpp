@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -35,22 +34,11 @@ using Lists = std::vector<std::vector<std::int64_t>>;
 
 /// "[16, 16]"; nothing of other texts.
 std::optional<std::vector<std::int64_t>> integers_of(std::string_view text) {
-  if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
-    return std::nullopt;
-  }
-  text = text.substr(1, text.size() - 2);
-  std::vector<std::int64_t> numbers;
-  while (!text.empty()) {
-    text.remove_prefix(std::min(text.find_first_not_of(", "), text.size()));
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc()) {
-      return text.empty() ? std::optional(numbers) : std::nullopt;
-    }
-    numbers.push_back(number);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  }
-  return numbers;
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  const bool are_integers = list.is_array() && std::ranges::all_of(list, [](const auto& item) {
+                              return item.is_number_integer();
+                            });
+  return are_integers ? std::optional(list.get<std::vector<std::int64_t>>()) : std::nullopt;
 }
 
 void add_tensor(const et_schema::KinetoLayout& layout, DType dtype, predictor::OperatorCall& call) {

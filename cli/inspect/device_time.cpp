@@ -123,7 +123,7 @@ pages::Section profile_section(const Json& document, std::size_t place) {
           document["device_time"][place]["file"].get<std::string>(),
           {facts_at(document, at,
                     {texts("card", "device"), figures("on the device", "device_ms", 1, "ms"),
-                     figures("of that at work on any stream", "busy_ms", 1, "ms"),
+                     figures("in which any stream was at work", "busy_ms", 1, "ms"),
                      figures("a step, to the end of its device's work", "step_ms", 1, "ms"),
                      figures("in the marks of the steps", "span_ms", 1, "ms"),
                      shares("of that the device was idle", "idle"),

@@ -68,7 +68,7 @@ class Shower {
       if (const HostIndex mark = steps[s].span.mark; mark != kNoEvent) {
         const EventIndex of = in_.device.step_at(in_.host.source(mark).ts_ns);
         is_usable = std::ranges::find(usable, of) != usable.end();
-        length_ns = in_.device.steps[of].length_ns;
+        length_ns = is_usable ? in_.device.steps[of].length_ns : length_ns;
       } else if (s + 1 < steps.size() && ends_ns[s] > steps[s + 1].begin_ns(in_.host)) {
         result_.host_runs_ahead = true;
         length_ns = steps[s + 1].begin_ns(in_.host) - begin_ns;
@@ -134,8 +134,7 @@ class Shower {
     std::vector<WaitingCall> calls;
     const auto add = [&](const KinetoEvent& call, DeviceWait::For waits_for, EventIndex awaited) {
       const std::int64_t start_ns = at(call.ts_ns);
-      const std::int64_t end_ns =
-          add_times(start_ns, std::clamp<std::int64_t>(call.dur_ns, 0, kLatestNs));
+      const std::int64_t end_ns = at(add_times(call.ts_ns, std::max(call.dur_ns, kNothing)));
       const bool is_over = awaited == kUnknownEvent || events_[awaited].end_ns <= end_ns;
       if (is_over && spans_[chosen_].contains(start_ns) && thread_of(call)) {
         calls.push_back({&call, waits_for, awaited, start_ns, end_ns});
@@ -234,27 +233,31 @@ class Shower {
   void add_work() {
     std::vector<std::tuple<std::int64_t, std::int64_t, EventIndex>> order;
     for (EventIndex i = 0; i < events_.size(); ++i) {
-      if (spans_[chosen_].contains(events_[i].launch_ns)) {
+      if (spans_[chosen_].contains(events_[i].launch_ns) &&
+          in_.device.events[i].step != kUnknownEvent) {
         order.emplace_back(launch_of(i), events_[i].start_ns, i);
       }
     }
     std::ranges::sort(order);
     std::unordered_map<EventIndex, std::uint32_t> place_of;
     const std::int64_t begin_ns = in_.join.steps[chosen_].begin_ns(in_.host);
-    for (const auto& [launch_ns, start_ns, i] : order) {
+    const std::int64_t end_ns = in_.join.steps[chosen_].end_ns(in_.host);
+    for (const auto& [launched_ns, start_ns, i] : order) {
+      const std::int64_t launch_ns = std::min(launched_ns, end_ns);
       const DeviceEvent& event = in_.device.events[i];
       place_of[i] = static_cast<std::uint32_t>(result_.work.size());
       LaunchedWork& added = result_.work.emplace_back();
       added.node = in_.owners[i].node;
-      added.work.why = event.by == et_schema::LaunchedBy::kGraph ? et_schema::Outside::kGraphLaunch
-                                                                 : et_schema::Outside::kUnlinked;
+      added.work.why = event.by == et_schema::LaunchedBy::kGraph
+                           ? et_schema::Outside::kGraphLaunch
+                           : et_schema::Outside::kUnlinked;
       if (event.call != kUnknownEvent) {
         added.work.thread = thread_of(in_.host.sources[event.call]).value_or(0);
-        added.work.lag_ns = std::max(start_ns - launch_ns, kNothing);
       }
+      added.work.lag_ns = std::max(start_ns - launch_ns, kNothing);
       added.work.launch_ns = clock_->typical(launch_ns);
       added.work.start_ns = start_ns - begin_ns;
-      added.work.device_ns = in_.owners[i].ns;
+      added.work.device_ns = std::min(in_.owners[i].ns, kLatestNs);
       added.work.stream = in_.device.streams[event.stream].number;
     }
     for (std::size_t i = 0; i < calls_.size(); ++i) {
@@ -265,16 +268,14 @@ class Shower {
     std::ranges::stable_sort(result_.waits, {}, &DeviceWait::start_ns);
   }
 
-  /// Work of unknown launch was launched at its start at the latest and, if the host waited then,
-  /// before that.
+  /// When the work was launched: if that is unknown and the host waited then, before the wait.
   [[nodiscard]] std::int64_t launch_of(EventIndex event) const {
-    if (in_.device.events[event].call != kUnknownEvent) {
-      return events_[event].launch_ns;
-    }
-    const auto wait = std::ranges::find_if(calls_, [&](const WaitingCall& call) {
-      return call.start_ns < events_[event].start_ns && events_[event].start_ns < call.end_ns;
+    const std::int64_t launch_ns = events_[event].launch_ns;
+    const auto wait = std::ranges::find_if(calls_, [launch_ns](const WaitingCall& call) {
+      return call.start_ns < launch_ns && launch_ns < call.end_ns;
     });
-    return wait == calls_.end() ? events_[event].launch_ns : wait->start_ns;
+    const bool is_known = in_.device.events[event].call != kUnknownEvent;
+    return is_known || wait == calls_.end() ? launch_ns : wait->start_ns;
   }
 
   /// A device event, in the host's times.

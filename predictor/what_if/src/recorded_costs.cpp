@@ -112,6 +112,9 @@ Estimate RecordedCosts::of_communication(const CommCall& call) const {
   if (least_ns) {
     return known(*least_ns, kModel);
   }
+  if (call.ranks == 1 && call.recorded_ranks == 1) {
+    return known(0, kModel);  // a group of one moves nothing
+  }
   const auto bytes = static_cast<double>(call.bytes);
   if (ns_per_byte_) {
     Estimate estimate = known(bytes * *ns_per_byte_, "recorded rate");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <utility>
 
 #include "et_schema/kineto/nested_events.h"
 
@@ -45,24 +45,42 @@ std::vector<std::int64_t> distances_to_next(const DeviceTimeline& timeline) {
   return medians;
 }
 
+/// Takes what a step before the profile launched from the first step: work of unknown launch before
+/// the first known one on its stream.
+void drop_backlog(DeviceTimeline& timeline) {
+  for (const DeviceStream& stream : timeline.streams) {
+    const auto is_known = [&](EventIndex i) { return timeline.events[i].call != kUnknownEvent; };
+    const auto first = std::ranges::find_if(stream.events, is_known);
+    if (first != stream.events.end()) {
+      std::for_each(stream.events.begin(), first,
+                    [&](EventIndex i) { timeline.events[i].step = kUnknownEvent; });
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceStep> marked_steps(const Profile& profile) {
-  std::map<std::string_view, Stretch> marks;
+  std::vector<const KinetoEvent*> marks;
   for (const KinetoEvent& event : profile.events) {
     if (is_profiler_step(event)) {
-      Stretch& mark = marks.try_emplace(event.name, stretch_of(event)).first->second;
-      mark.start_ns = std::min(mark.start_ns, event.ts_ns);
-      mark.end_ns = std::max(mark.end_ns, stretch_of(event).end_ns);
+      marks.push_back(&event);
     }
   }
-  std::vector<DeviceStep> steps(std::max<std::size_t>(marks.size(), 1));
-  auto step = steps.begin();
-  for (const auto& [name, mark] : marks) {
-    step->name = name;
-    step++->mark = mark;
+  std::ranges::stable_sort(marks, {}, &KinetoEvent::ts_ns);
+  std::vector<DeviceStep> steps(marks.empty() ? 1 : 0);
+  for (const KinetoEvent* mark : marks) {
+    const Stretch stretch = stretch_of(*mark);
+    // Several threads may mark one step.
+    if (!steps.empty() && steps.back().name == mark->name &&
+        stretch.start_ns < steps.back().mark.end_ns) {
+      steps.back().mark.end_ns = std::max(steps.back().mark.end_ns, stretch.end_ns);
+    } else {
+      steps.emplace_back();
+      steps.back().name = mark->name;
+      steps.back().mark = stretch;
+    }
   }
-  std::ranges::stable_sort(steps, {}, [](const DeviceStep& one) { return one.mark.start_ns; });
   return steps;
 }
 
@@ -93,6 +111,9 @@ void sum_steps(const Profile& profile, DeviceTimeline& timeline) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     steps[i].end_ns = std::max(steps[i].mark.end_ns, work_end_ns[i]);
     is_ahead |= i + 1 < steps.size() && work_end_ns[i] > steps[i + 1].mark.start_ns;
+  }
+  if (is_ahead) {
+    drop_backlog(timeline);
   }
   const std::vector<std::int64_t> distances_ns =
       is_ahead ? distances_to_next(timeline) : std::vector<std::int64_t>();

@@ -59,6 +59,7 @@ class Builder {
     }
     for (DeviceStream& stream : line_.streams) {
       sort_and_clip(stream);
+      bound_launches(stream);
     }
     find_lost();
     sum_steps(profile_, line_);
@@ -135,6 +136,11 @@ class Builder {
                 : contains(at(launch.launcher).name, "::")         ? LaunchedBy::kOperator
                                                                    : LaunchedBy::kLabel;
     launch.step = line_.step_at(launch.launch_ns);
+    const bool is_behind_last = line_.steps.size() > 1 && call != kUnknownEvent &&
+                                launch.launch_ns >= line_.steps.back().mark.end_ns;
+    if (is_behind_last) {
+      launch.step = kUnknownEvent;
+    }
     return launch;
   }
 
@@ -190,6 +196,19 @@ class Builder {
         event.end_ns = next->start_ns;
         ++line_.clipped;
       }
+    }
+  }
+
+  /// Work of unknown launch was launched at its start at the latest, and before the work behind it.
+  void bound_launches(const DeviceStream& stream) {
+    std::int64_t next_ns = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t i = stream.events.size(); i-- > 0;) {
+      DeviceEvent& event = line_.events[stream.events[i]];
+      if (event.call == kUnknownEvent && next_ns < event.launch_ns) {
+        event.launch_ns = next_ns;
+        event.step = line_.step_at(next_ns);
+      }
+      next_ns = event.launch_ns;
     }
   }
 

@@ -228,9 +228,13 @@ void EventReader::read(JsonPull& json) {
 
 void EventReader::complete(KinetoEvent& event, std::string_view category, bool is_on_device) {
   event.category_text = category;
-  event.category = event.name.starts_with("ProfilerStep#") && category == "Operator"
-                       ? KinetoCategory::kUserAnnotation
-                       : category_of(category);
+  event.category = category_of(category);
+  // Up to PyTorch 1.13 labels were operators.
+  if (event.category == KinetoCategory::kCpuOp &&
+      (event.name.starts_with("nccl:") ||
+       (event.name.starts_with("ProfilerStep#") && category == "Operator"))) {
+    event.category = KinetoCategory::kUserAnnotation;
+  }
   event.shape = names_(shape_);
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);

@@ -126,6 +126,19 @@ TEST(Recorded, ACollectiveTakesWhatItsLastRankTook) {
   EXPECT_EQ(recorded_start_times(job), (std::vector<std::int64_t>{0, 650, 500}));
 }
 
+TEST(Recorded, ACallInAGroupOfOneThatLaunchedNothingTakesNoTime) {
+  HandMade made;
+  made.begin_program();
+  made.comm(CommKind::kAllReduce, {made.cuda(1 << 20)}, 0, 0, true).timing = Timing{.host_ns = 10};
+  made.program().profile.emplace();
+  const Job job = made.job();
+  CommCall call{.bytes = 1 << 20, .on_device = true};
+  call.sides = {&job.programs[0]->instructions[0]};
+  EXPECT_EQ(RecordedCosts(job).of_communication(call).ns, 0);
+  call.ranks = 2;  // what more ranks would take was not seen
+  EXPECT_GT(RecordedCosts(job).of_communication(call).ns, 0);
+}
+
 TEST(Recorded, OnACpuTheLastRankShowsWhatACommunicationTakes) {
   HandMade made;
   for (const std::int64_t wait_ns : {700, 300}) {

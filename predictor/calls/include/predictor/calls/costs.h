@@ -78,11 +78,11 @@ class Costs {
                                                  const Instruction& instruction) const = 0;
   /// From the arrival of the last rank to the end.
   [[nodiscard]] virtual Estimate of_communication(const CommCall& call) const = 0;
-  /// Of the host before `instruction`, since the end of the instruction before it on its thread.
+  /// Of the host from the end of the previous instruction on its thread to `instruction`.
   [[nodiscard]] virtual Estimate of_gap(const Program& program,
                                         const Instruction& instruction) const = 0;
-  /// Of the host behind the last instruction; nothing unless all costs are those of the step that
-  /// the program was recorded in. Only then is that step's device work simulated piece by piece.
+  /// Of the host after the last instruction. Set if and only if all costs are those of the recorded
+  /// step: the simulator then plays each recorded piece of device work by itself.
   [[nodiscard]] virtual std::optional<Estimate> of_end(const Program& /*program*/) const {
     return std::nullopt;
   }

@@ -36,8 +36,10 @@ struct DeviceLaunch {
   EventIndex call = kUnknownEvent;
   EventIndex launcher = kUnknownEvent;  ///< the innermost cpu_op around the call
   LaunchedBy by = LaunchedBy::kNothing;
-  std::int64_t launch_ns = 0;       ///< start of the call or, if it is unknown, of the work
-  EventIndex step = kUnknownEvent;  ///< unknown: before the first one of several
+  std::int64_t launch_ns = 0;  ///< start of the call or, if it is unknown, the latest it can be
+  /// Unknown: before or behind all of several; work of unknown launch that the device still had to
+  /// do when a host that runs ahead of it made the first launch on its stream.
+  EventIndex step = kUnknownEvent;
 };
 
 /// A kernel, copy or memset.

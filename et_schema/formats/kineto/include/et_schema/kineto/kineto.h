@@ -134,7 +134,6 @@ struct DistributedInfo {
 /// views show.
 struct Profile {
   std::string file;
-  std::string writer;  ///< the program that wrote it, if that is known not to be Kineto
   std::int64_t schema_version = 0;
   std::int64_t base_time_ns = 0;  ///< already added to every ts_ns; 0 in files up to early 2024
   std::uint64_t content_hash = 0;
@@ -163,9 +162,8 @@ struct Profile {
 /// kind: whole microseconds, or three decimals relative to baseTimeNanoseconds. Times in the result
 /// are whole nanoseconds (exact up to 2^43 µs after the base). Damage is repaired as in
 /// parse_trace(). `json` is the uncompressed file and not kept; `file` names it in errors. Throws
-/// Error (bad input): not JSON, an execution trace or another program's events, several in one, of
-/// several processes, no events, numbers that overflow, values nested too deep. The time is linear
-/// in the input's size.
+/// Error (bad input): not JSON, an execution trace or something else, several in one or of several
+/// processes, no events, numbers that overflow, values nested too deep. Linear in the input's size.
 [[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file,
                                    KinetoDetail detail = KinetoDetail::kTimes);
 
