@@ -95,5 +95,32 @@ def backward(n):
     return forward + nodes
 
 
+def lists(n, length=200):
+    calls = []
+    for k in range(n // (length + 1)):
+        begin = 1000 + 10 * (length + 1) * k
+        calls.append(call(k, "aten::_foreach_add_", begin, 10 * length, 1, ([LAYOUT] * length, [LAYOUT] * length, []),
+                          ("TensorList", "TensorList", "Scalar")))
+        calls += [call(0, "aten::add_", begin + 10 * i + 1) for i in range(length)]
+    return calls
+
+
+def gradients(n):
+    """Parameters whose gradients autograd keeps, and an optimizer's step."""
+    third = n // 3
+    forward = [call(i, "aten::mm", sizes=(LAYOUT, LAYOUT), types=("float", "float"), values=("", ""), **{"Sequence number": i, "Fwd thread id": 0})
+               for i in range(third)]
+    begin, calls = 1000 + 10 * third, []
+    for i in range(third):
+        at, more = begin + 40 * i, {"Sequence number": third - 1 - i, "Fwd thread id": 1}
+        calls += [call(third, "autograd::engine::evaluate_function: MmBackward0", at, 18, 2, (), (), (), **more),
+                  call(third, "aten::mm", at + 4, 8, 2, (LAYOUT, LAYOUT), ("float", "float"), ("", "")),
+                  call(third, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", at + 20, 10, 2, (), (), (), **more),
+                  call(third, "torch::autograd::AccumulateGrad", at + 22, 6, 2, (LAYOUT,), ("float",), ("",), **more)]
+    end = begin + 40 * third
+    step = event("user_annotation", "Optimizer.step#SGD.step", end, 10 * third + 10)
+    return forward + calls + [step] + [call(i, "aten::add_", end + 1 + 10 * i, values=("", "", "-0.01")) for i in range(third)]
+
+
 if __name__ == "__main__":
     print(json.dumps({"schemaVersion": 1, "traceEvents": globals()[sys.argv[1]](int(sys.argv[2]))}))

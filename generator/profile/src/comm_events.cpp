@@ -163,31 +163,29 @@ class CommCompleter {
       return {};
     }
     const CommSizes sizes = et_schema::traits(*kind).sizes;
-    const bool gathers = sizes == CommSizes::kOutputPerRank || sizes == CommSizes::kOutputOfAll ||
-                         sizes == CommSizes::kOutputsOfRoot;
-    const bool scatters = sizes == CommSizes::kInputPerRank || sizes == CommSizes::kInputOfAll ||
-                          sizes == CommSizes::kInputsOfRoot;
-    const auto fill = [this](std::int64_t& elements, std::int64_t other, bool of_all,
-                             bool is_part) {
-      if (elements >= 0 || other < 0) {
-        return;
-      }
-      elements = is_part ? other / ranks_ : other;
-      if (of_all && __builtin_mul_overflow(other, ranks_, &elements)) {
+    const auto parts = [&](CommSizes per_rank, CommSizes of_all, CommSizes of_root) {
+      return sizes == per_rank || sizes == of_all || sizes == of_root ? ranks_ : 1;
+    };
+    const std::int64_t ins =
+        parts(CommSizes::kInputPerRank, CommSizes::kInputOfAll, CommSizes::kInputsOfRoot);
+    const std::int64_t outs =
+        parts(CommSizes::kOutputPerRank, CommSizes::kOutputOfAll, CommSizes::kOutputsOfRoot);
+    const auto fill = [](std::int64_t& elements, std::int64_t count, std::int64_t other,
+                         std::int64_t others) {
+      if (elements < 0 && (other < 0 || __builtin_mul_overflow(other / others, count, &elements))) {
         elements = -1;
       }
     };
     if (sizes == CommSizes::kNone) {
       comm.in_elements = -1;  // what a barrier sends is not the program's
     }
-    fill(comm.out_elements, comm.in_elements, gathers, scatters);
-    fill(comm.in_elements, comm.out_elements, scatters, gathers);
+    fill(comm.out_elements, outs, comm.in_elements, ins);
+    fill(comm.in_elements, ins, comm.out_elements, outs);
     comm.ranks_in_group = ranks_;
-    et_schema::Arena arena(*profile_.arena);
     if (*kind == CommKind::kAllToAll && comm.in_elements != comm.out_elements) {
       comm.name = et_schema::to_string(CommKind::kAllToAllV);  // of splits the sums alone are told
-      comm.in_splits = arena.copy(fmt::format("[{}]", comm.in_elements));
-      comm.out_splits = arena.copy(fmt::format("[{}]", comm.out_elements));
+      comm.in_splits = reader_.arena.copy(fmt::format("[{}]", comm.in_elements));
+      comm.out_splits = reader_.arena.copy(fmt::format("[{}]", comm.out_elements));
     }
     if (comm.dtype.empty() && comm.in_elements >= 0) {
       comm.dtype = et_schema::cpp_name(kAssumedListType);
@@ -202,15 +200,12 @@ class CommCompleter {
     if (recorded != kNoEvent) {
       comm.event = host_.events[recorded].source;
     } else {
-      KinetoEvent& event = added_.emplace_back();
+      KinetoEvent& event = added_.emplace_back(around);
       event.name = kRecorded;
       event.category_text = "cpu_op";
       event.category = KinetoCategory::kCpuOp;
-      event.ts_ns = around.ts_ns;
-      event.dur_ns = around.dur_ns;
-      event.pid = around.pid;
-      event.tid = around.tid;
-      event.external_id = around.external_id;
+      event.correlation = event.sequence = -1;
+      event.arguments = {};
     }
     profile_.host_comms.push_back(comm);
   }
@@ -219,12 +214,11 @@ class CommCompleter {
   void find_kernels() {
     std::map<std::int64_t, std::string_view> kernels;  // recorded names by correlation
     for (const KinetoEvent& event : profile_.events) {
-      const auto* const known = std::ranges::find_if(kKernelNames, [&event](const KernelName& row) {
-        return event.name.find(row.part) != std::string_view::npos;
-      });
-      if (event.category == KinetoCategory::kKernel && event.name.starts_with("nccl") &&
-          known != kKernelNames.end() && event.correlation > 0) {
-        kernels.emplace(event.correlation, known->recorded);
+      if (event.category == KinetoCategory::kKernel && event.name.starts_with("nccl")) {
+        const auto* const known = std::ranges::find_if(kKernelNames, [&](const KernelName& row) {
+          return event.name.find(row.part) != std::string_view::npos;
+        });
+        kernels.emplace(event.correlation, known == kKernelNames.end() ? "" : known->recorded);
       }
     }
     for (std::size_t i = 0; i < profile_.events.size() && !kernels.empty(); ++i) {
@@ -240,7 +234,7 @@ class CommCompleter {
       if (op != kNoEvent) {
         note(host_.source(op), 0, comm.in_elements, comm);
       }
-      if (comm.in_elements >= 0) {
+      if (comm.in_elements >= 0 && !comm.name.empty()) {
         add(*whole(comm), kNoEvent, launch);
       }
     }

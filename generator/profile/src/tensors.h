@@ -21,7 +21,7 @@ inline constexpr SeenIndex kNotSeen = std::numeric_limits<SeenIndex>::max();
 
 /// Among how many tensors, the newest of a list, one is looked for. So the time of a walk grows in
 /// proportion to the calls, however many tensors have one layout.
-inline constexpr std::size_t kMostCandidates = 1024;
+inline constexpr std::size_t kMostCandidates = 512;
 [[nodiscard]] inline std::span<const SeenIndex> newest_of(std::span<const SeenIndex> list) {
   return list.last(std::min(list.size(), kMostCandidates));
 }

@@ -86,9 +86,7 @@ void KinetoParser::parse() {
          cursor_.is_cut_off() ? "a file cut off before the end of its first event" : "none",
          "profile again, with the step inside of the profiler's active window");
   }
-  events_.origin().refuse_foreign(profile_, detail_);
-  events_.origin().refuse_several_processes();
-  profile_.writer = events_.origin().writer();
+  events_.origin().check(profile_, detail_);
   refuse_twice();
   correlate_by_external_ids();
   add_base_time();

@@ -166,6 +166,68 @@ TEST(TraceOfProfile, NumbersThatAreNotToldAreDefaultsOrOpenTheirOperator) {
   EXPECT_EQ(node_of(trace, "aten::sum").op_schema, "") << "over which dimensions is not known";
 }
 
+TEST(TraceOfProfile, ListsAndNumbersThatAreNeededAndNotToldOpenTheirOperator) {
+  const auto schema_of = [](const std::string& op, const std::string& dims,
+                            const std::string& types) {
+    const Trace trace =
+        ProfileText()
+            .op(op, 0, 10, fmt::format(R"("Input Dims":{},"Input type":{})", dims, types))
+            .trace();
+    return node_of(trace, op).op_schema;
+  };
+  EXPECT_EQ(schema_of("aten::fill_", "[[4,8],[]]", R"(["float","Scalar"])"), "");
+  EXPECT_EQ(schema_of("aten::roll", "[[4,8],[],[]]", R"(["float","",""])"), "");
+  EXPECT_EQ(schema_of("aten::roll", "[[4,8],[],[]]", R"(["float","IntList","IntList"])"), "");
+  EXPECT_NE(schema_of("aten::squeeze_copy", "[[4,8]]", R"(["float"])"), "");
+}
+
+// PyTorch before 2.2.
+TEST(TraceOfProfile, CommunicationIsToldByTheEventsAroundIt) {
+  const auto call_of = [](const ProfileText& text) {
+    Profile profile = text.parsed();
+    profile.distributed = et_schema::DistributedInfo{"nccl", 0, 4, {}, {}};
+    const Trace trace = trace_of_profile(profile, know_nothing);
+    const auto calls = et_schema::communication_calls(trace);
+    std::string told = fmt::format("{}:", calls.size());
+    for (const auto& [node, call] : calls) {
+      told += fmt::format(" {} of {},", call.name, call.group_size);
+      for (const auto* const tensors : {&call.inputs, &call.outputs}) {
+        for (const et_schema::Tensor* const tensor : *tensors) {
+          told += fmt::format(" {} {}", tensor->numel, to_string(tensor->dtype));
+        }
+        told += call.lacks_splits ? " in unknown parts," : ",";
+      }
+    }
+    return told;
+  };
+  const std::string two = R"("Input Dims":[[96],[32],[],[],[],[]],)"
+                          R"("Input type":["c10::Half","c10::Half","","","","Scalar"])";
+  const std::string one =
+      R"("Input Dims":[[32],[],[]],"Input type":["c10::Half","Scalar","Scalar"])";
+  EXPECT_EQ(call_of(ProfileText().op("c10d::alltoall_base_", 0, 50, two)),
+            "1: all_to_allv of 4, 32 float16 in unknown parts, 96 float16 in unknown parts,");
+  EXPECT_EQ(call_of(ProfileText()
+                        .op("c10d::scatter_", 0, 50,
+                            R"("Input Dims":[[[32]],[],[],[],[]],)"
+                            R"("Input type":["TensorList","","","Scalar","Scalar"])")
+                        .op("record_param_comms", 5, 40, R"("Input Dims":[[]],"Input type":[""])")),
+            "1: scatter of 4, 32 float32 32 float32 32 float32 32 float32, 32 float32,");
+  EXPECT_EQ(call_of(ProfileText().op("nccl:all_gather", 0, 50, one)),
+            "1: all_gather of 4, 32 float16, 32 float16 32 float16 32 float16 32 float16,");
+  EXPECT_EQ(
+      call_of(ProfileText().op("c10d::barrier", 0, 50, one).op("record_param_comms", 5, 40, "")),
+      "1: barrier of 4,,,");
+  EXPECT_EQ(call_of(ProfileText()
+                        .op("engine::gather_all", 0, 50, one)
+                        .launch(10, "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgs)")),
+            "1: _allgather_base of 4, 32 float16, 128 float16,");
+  EXPECT_EQ(call_of(ProfileText()
+                        .op("aten::relu", 0, 50, one)
+                        .launch(10, "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgs)")),
+            "0:")
+      << "what is gathered is not its argument";
+}
+
 TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
   const Trace trace = ProfileText()
                           .op("aten::relu", 0, 10, kOne)
