@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "backends/wire.h"
 #include "et_schema/support/error.h"
@@ -21,20 +22,19 @@ struct Header {
   std::int64_t bytes = 0;  ///< that follow
 };
 
-/// Whether a rank writes such a header.
-[[nodiscard]] constexpr bool is_valid(const Header& header) {
+/// The error of a header that no rank writes.
+[[nodiscard]] inline std::optional<et_schema::Error> fault_of(const Header& header,
+                                                              int world_rank) {
   constexpr std::array<std::int64_t, 4> kMostBytes = {std::int64_t{1} << 60U, kLargestLetter, 0, 0};
   const auto kind = static_cast<std::size_t>(header.kind);
-  return kind < kMostBytes.size() && header.bytes >= 0 && header.bytes <= kMostBytes.at(kind);
-}
-
-[[nodiscard]] inline et_schema::Error invalid_header(int world_rank, const Header& header) {
+  if (kind < kMostBytes.size() && header.bytes >= 0 && header.bytes <= kMostBytes.at(kind)) {
+    return std::nullopt;
+  }
   return et_schema::run_failed(
       fmt::format("rank {} sent what no rank sends", world_rank),
       {.field = "header of a message",
        .expected = "a kind of 0 to 3, with as many bytes as it can have",
-       .got =
-           fmt::format("kind {}, {} bytes", static_cast<std::uint32_t>(header.kind), header.bytes),
+       .got = fmt::format("kind {}, {} bytes", kind, header.bytes),
        .hint =
            fmt::format("set {} to a secret of the job: only its ranks are heard then", kJobKey)});
 }

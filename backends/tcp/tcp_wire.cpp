@@ -183,10 +183,10 @@ class TcpWire : public Wire {
   /// A message on its way in, or one that is kept.
   struct Incoming {
     Header header;
-    bool is_own = false;                 ///< it goes to `own`: nothing of its size waits for it
-    std::vector<std::byte> own;          ///< grows with what has come: the header may be wrong
-    std::shared_ptr<Transfer> transfer;  ///< that waits for it
-    std::size_t got_bytes = 0;           ///< header and content
+    bool is_own = false;                 ///< no receive of its size is posted: read into `own`
+    std::vector<std::byte> own;          ///< grows as bytes arrive, since the header may be wrong
+    std::shared_ptr<Transfer> transfer;  ///< the receive that is posted for it
+    std::size_t got_bytes = 0;           ///< of header and content
     [[nodiscard]] bool is_whole() const {
       return got_bytes == sizeof(Header) + static_cast<std::size_t>(header.bytes);
     }
@@ -299,9 +299,9 @@ class TcpWire : public Wire {
       }
       turn_bytes += incoming->got_bytes - before;
       if (before < sizeof(Header) && incoming->got_bytes == sizeof(Header)) {
-        if (!is_valid(incoming->header)) {
+        if (const auto fault = fault_of(incoming->header, world_rank)) {
           lose(world_rank);
-          throw invalid_header(world_rank, incoming->header);
+          throw *fault;
         }
         begin_content(world_rank, incoming);
       }
@@ -312,7 +312,8 @@ class TcpWire : public Wire {
     }
   }
 
-  /// Reads into the rest of the header, or of the content. False: there is no more for now.
+  /// Reads what has arrived of the header's rest or, behind it, of the content. Returns false if
+  /// nothing has arrived.
   [[nodiscard]] bool read_more(int world_rank, Incoming& incoming) {
     std::byte* into = nullptr;
     std::size_t most = 0;
@@ -322,7 +323,7 @@ class TcpWire : public Wire {
     } else {
       const std::size_t at = incoming.got_bytes - sizeof(Header);
       most = static_cast<std::size_t>(incoming.header.bytes) - at;
-      // A message that was begun in memory of its own ends there, whoever came to wait for it.
+      // A message that began in `own` ends there, even if a receive is posted meanwhile.
       if (incoming.is_own) {
         most = std::min(most, std::max(at, kTurnBytes));
         incoming.own.resize(at + most);

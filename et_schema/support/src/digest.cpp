@@ -22,9 +22,11 @@ const std::uint8_t* data_of(std::string_view bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
-std::string text_of(sha256_ctx& context) {
+/// The digits of what a context's function gives.
+template <typename Context>
+std::string text_of(Context& context, void (*take)(Context*, std::size_t, std::uint8_t*)) {
   std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
-  sha256_digest(&context, digest.size(), digest.data());
+  take(&context, digest.size(), digest.data());
   return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
@@ -34,7 +36,7 @@ std::string digest_of(std::string_view bytes) {
   sha256_ctx context{};
   sha256_init(&context);
   sha256_update(&context, bytes.size(), data_of(bytes));
-  return text_of(context);
+  return text_of(context, sha256_digest);
 }
 
 std::string digest_of_file(const std::string& path) {
@@ -50,7 +52,7 @@ std::string digest_of_file(const std::string& path) {
     throw bad_input("the file cannot be read",
                     {.file = path, .got = std::generic_category().message(errno)});
   }
-  return text_of(context);
+  return text_of(context, sha256_digest);
 }
 
 bool is_digest(std::string_view text) {
@@ -60,11 +62,9 @@ bool is_digest(std::string_view text) {
 
 std::string keyed_digest(std::string_view key, std::string_view text) {
   hmac_sha256_ctx context{};
-  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
   hmac_sha256_set_key(&context, key.size(), data_of(key));
   hmac_sha256_update(&context, text.size(), data_of(text));
-  hmac_sha256_digest(&context, digest.size(), digest.data());
-  return fmt::format("{:02x}", fmt::join(digest, ""));
+  return text_of(context, hmac_sha256_digest);
 }
 
 std::string random_digits() {

@@ -194,7 +194,8 @@ NodeLock::NodeLock(NodeUse use, const std::string& path) : descriptor_(open_lock
   ::fcntl(turn, F_SETFD, FD_CLOEXEC);
   lock_file(turn, LOCK_EX, queue);
   lock_file(descriptor_, use == NodeUse::kTiming ? LOCK_EX : LOCK_SH, path);
-  ::flock(turn, LOCK_UN);  // a child that was just forked has it open, too
+  // A child forked meanwhile shares the descriptor: closing it here would not unlock the file.
+  ::flock(turn, LOCK_UN);
   ::close(turn);
 }
 

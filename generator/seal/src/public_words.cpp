@@ -30,21 +30,17 @@ constexpr std::string_view kBackends =
 constexpr std::string_view kTags = "Generator Stream Storage Object Layout Scalar None";
 
 constexpr std::string_view kSentences =
-    "a above an argument as assumed at began capture bytes calls captured cheapest chose coalesced "
-    "communicates complex correlation data did does events expert exact for from gradient "
-    "gradients "
-    "had has held hold holds host in inside is it itself its kernel know label launch launched "
-    "made "
-    "measured memory no none not number of on one open operator other out outside own parallel "
-    "pipeline profile range recorded replay reuse rows same saved schema sharded stream taken "
-    "takes "
-    "tensor that the time times torchscript-1 trace used wait wants was what where which who "
-    "without "
-    "works wrappers as_strided "
-    "attention collective communication compiled convolution copy elementwise embedding fft index "
-    "linalg loss matmul normalization optimizer pooling random recurrent reduction softmax sort "
-    "allocation view "
-    "--batch --exclude --group --include --no-backward --only --reduce-op --subgraph --world-size";
+    "Python a above all_to_allv.in_splits an argument as assumed at began bytes calls capture "
+    "captured cheapest chose coalesced communicates complex correlation data did does events "
+    "expert exact for from gradient gradients had has held hold holds host in inside is it itself "
+    "its kernel know label launch launched made measured memory no none not number of on one open "
+    "operator other out outside own parallel pipeline profile range recorded replay reuse rows "
+    "same saved schema sharded stream taken takes tensor that the time times torchscript-1 trace "
+    "used wait wants was what where which who without works wrappers as_strided attention "
+    "collective communication compiled convolution copy elementwise embedding fft index linalg "
+    "loss matmul normalization optimizer pooling random recurrent reduction softmax sort "
+    "allocation view --batch --exclude --group --include --no-backward --only --reduce-op "
+    "--subgraph --world-size";
 
 constexpr std::string_view kTypes =
     "Any Await Device Dict Dimname Future Generator Layout List None NoneType Object QScheme "

@@ -58,7 +58,8 @@ struct SchemaType {
 [[nodiscard]] std::string_view returns_of(std::string_view schema);
 
 /// LibTorch prints the alias mark of "Tensor! out", which has no name, so that it cannot read it
-/// again: "Tensor($0! -> ) out". This is the schema as it was written.
+/// again: "Tensor($0! -> ) out". This is the schema as it was written. Throws Error (bad input) for
+/// one of more brackets than LibTorch's parser, which recurses into them, has stack for.
 [[nodiscard]] std::string readable_schema(std::string_view schema);
 
 /// Names of the schema's arguments in order, read tolerantly from the text:

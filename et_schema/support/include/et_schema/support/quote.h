@@ -9,7 +9,8 @@ namespace understudy::et_schema {
 /// UTF-8 character, with control characters and invalid bytes as "?".
 [[nodiscard]] std::string quote(std::string_view text);
 
-/// A cell of csv, quoted where RFC 4180 wants it.
+/// A cell of csv, quoted where RFC 4180 wants it. A text that a spreadsheet would take for a
+/// formula gets an apostrophe before it.
 [[nodiscard]] std::string csv_cell(std::string_view text);
 
 }  // namespace understudy::et_schema

@@ -105,9 +105,8 @@ enum class ManifestNames : std::uint8_t {
 };
 
 /// The selection without what tells of the program that was traced: the text of a filter becomes
-/// "#" and its hash (XXH3, 16 hexadecimal digits), and so does the name of an opened operator that
-/// is not public (public_operators.h). Equal texts keep equal hashes: whoever has the filter can
-/// check it.
+/// "#" and its hash (16 digits of SHA-256), and so does the name of an opened operator that is not
+/// public (public_operators.h). Equal texts keep equal hashes: whoever has the filter can check it.
 [[nodiscard]] Selection hashed_names(Selection selection);
 
 /// Writes bench.et: a zip with manifest.json and programs/K.jsonl, beside the target and renamed
@@ -121,9 +120,9 @@ void write_bench(const Bench& bench, const std::string& path,
 [[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et",
                                       ManifestNames names = ManifestNames::kClear);
 
-/// What tells benchmarks apart: 16 hexadecimal digits (XXH3) over the process groups and all ranks'
-/// programs. Names of files, recorded times and the tool's version do not enter, so that a trace
-/// and the benchmark that was made of it have the same. Linear in the programs' size.
+/// What tells benchmarks apart: the first 32 digits of SHA-256 over the process groups and all
+/// ranks' programs. Names of files, recorded times and the tool's version do not enter, so that a
+/// trace and the benchmark that was made of it have the same. Linear in the programs' size.
 [[nodiscard]] std::string benchmark_hash(const Bench& bench);
 
 /// True if the file starts as a bench.et does (a zip whose first member is manifest.json).
