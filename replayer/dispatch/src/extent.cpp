@@ -1,10 +1,8 @@
 #include "replayer/dispatch/extent.h"
 
-#include <ATen/NestedTensorImpl.h>
-#include <ATen/SparseCsrTensorImpl.h>
 #include <ATen/SparseCsrTensorUtils.h>
-#include <ATen/SparseTensorImpl.h>
 #include <ATen/ops/_validate_sparse_compressed_tensor_args.h>
+#include <ATen/ops/_validate_sparse_coo_tensor_args.h>
 #include <ATen/ops/q_per_channel_axis.h>
 #include <ATen/ops/q_per_channel_scales.h>
 #include <ATen/ops/q_per_channel_zero_points.h>
@@ -12,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "et_schema/support/error.h"
 #include "replayer/dispatch/layout.h"
@@ -45,73 +44,22 @@ std::uint64_t elements_of(const at::Tensor& tensor) {
 
 bool lies_outside(const at::Tensor& tensor);
 
-bool is_table_of_numbers(const at::Tensor& tensor, std::int64_t dims) {
-  return tensor.defined() && tensor.device().is_cpu() && tensor.scalar_type() == at::kLong &&
-         tensor.dim() == dims && tensor.is_contiguous() && !lies_outside(tensor);
-}
-
-bool nested_lies_outside(const at::native::NestedTensorImpl& nested) {
-  const at::Tensor& sizes = nested.get_nested_sizes();
-  const at::Tensor& strides = nested.get_nested_strides();
-  const at::Tensor& offsets = nested.get_storage_offsets();
-  if (sizes.dim() != 2) {
-    return sizes.numel() != 0;  // of scalars, or of no tensor
-  }
-  const std::int64_t parts = sizes.size(0);
-  if (!is_table_of_numbers(sizes, 2) || !is_table_of_numbers(strides, 2) ||
-      !is_table_of_numbers(offsets, 1) || strides.sizes() != sizes.sizes() ||
-      offsets.size(0) != parts) {
-    return true;
-  }
-  const auto dims = static_cast<std::size_t>(sizes.size(1));
-  const std::uint64_t elements = nested.storage().nbytes() / nested.itemsize();
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const auto row = [&](const at::Tensor& table) {
-      return at::IntArrayRef(
-          table.const_data_ptr<std::int64_t>() + part * static_cast<std::int64_t>(dims), dims);
-    };
-    if (reaches_beyond(row(sizes), row(strides), offsets.const_data_ptr<std::int64_t>()[part],
-                       elements)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /// Indices on a device are its own to look at: reading them here would wait for it.
-bool sparse_lies_outside(const at::SparseTensorImpl& sparse) {
-  const at::Tensor indices = sparse.indices();
-  const at::Tensor values = sparse.values();
-  if (lies_outside(indices) || lies_outside(values) || indices.dim() != 2 || values.dim() < 1 ||
-      indices.size(0) != sparse.sparse_dim() || indices.size(1) != values.size(0)) {
+bool sparse_lies_outside(const at::Tensor& tensor) {
+  const bool is_coo = tensor.layout() == at::kSparse;
+  const auto [begins, indices] = is_coo ? std::pair(at::Tensor(), tensor._indices())
+                                        : at::sparse_csr::getCompressedPlainIndices(tensor);
+  const at::Tensor values = is_coo ? tensor._values() : tensor.values();
+  if (lies_outside(begins) || lies_outside(indices) || lies_outside(values)) {
     return true;
-  }
-  if (!indices.device().is_cpu() || indices.scalar_type() != at::kLong) {
-    return indices.device().is_cpu();
-  }
-  const auto numbers = indices.accessor<std::int64_t, 2>();
-  for (std::int64_t dim = 0; dim < indices.size(0); ++dim) {
-    for (std::int64_t i = 0; i < indices.size(1); ++i) {
-      if (numbers[dim][i] < 0 || numbers[dim][i] >= sparse.size(dim)) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-bool compressed_lies_outside(const at::Tensor& tensor) {
-  const auto& sparse = static_cast<const at::SparseCsrTensorImpl&>(*tensor.unsafeGetTensorImpl());
-  if (lies_outside(sparse.compressed_indices()) || lies_outside(sparse.plain_indices()) ||
-      lies_outside(sparse.values())) {
-    return true;
-  }
-  if (!tensor.device().is_cpu()) {
-    return false;
   }
   try {
-    at::_validate_sparse_compressed_tensor_args(sparse.compressed_indices(), sparse.plain_indices(),
-                                                sparse.values(), tensor.sizes(), tensor.layout());
+    if (tensor.is_cpu() && is_coo) {
+      at::_validate_sparse_coo_tensor_args(indices, values, tensor.sizes());
+    } else if (tensor.is_cpu()) {
+      at::_validate_sparse_compressed_tensor_args(begins, indices, values, tensor.sizes(),
+                                                  tensor.layout());
+    }
   } catch (const c10::Error&) {
     return true;
   }
@@ -134,18 +82,11 @@ bool scales_lie_outside(const at::Tensor& tensor) {
 
 bool lies_outside(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.is_meta() || tensor._is_zerotensor() ||
-      tensor.unsafeGetTensorImpl()->is_python_dispatch()) {
+      tensor.unsafeGetTensorImpl()->is_python_dispatch() || tensor.is_nested()) {
     return false;
   }
-  if (const auto* nested = at::native::get_nested_tensor_impl_or_null(tensor)) {
-    return nested_lies_outside(*nested);
-  }
-  if (tensor.layout() == at::kSparse) {
-    return sparse_lies_outside(
-        static_cast<const at::SparseTensorImpl&>(*tensor.unsafeGetTensorImpl()));
-  }
-  if (at::sparse_csr::is_sparse_compressed(tensor)) {
-    return compressed_lies_outside(tensor);
+  if (tensor.is_sparse() || at::sparse_csr::is_sparse_compressed(tensor)) {
+    return sparse_lies_outside(tensor);
   }
   return tensor.layout() == at::kStrided && tensor.has_storage() &&
          (reaches_beyond(tensor.sizes(), tensor.strides(), tensor.storage_offset(),
@@ -154,8 +95,7 @@ bool lies_outside(const at::Tensor& tensor) {
 }
 
 bool is_described(const at::Tensor& tensor) {
-  return tensor.defined() && (tensor.is_nested() || tensor.is_sparse() || tensor.is_sparse_csr() ||
-                              tensor.layout() != at::kStrided || is_by_channel(tensor));
+  return tensor.defined() && (tensor.layout() != at::kStrided || is_by_channel(tensor));
 }
 
 /// Whether a tensor on the stack is as `is_so` asks.
@@ -189,6 +129,11 @@ bool takes_layout(const c10::FunctionSchema& schema) {
   };
   return std::ranges::any_of(schema.arguments(), says_layout) &&
          std::ranges::any_of(schema.returns(), shows_argument);
+}
+
+bool has_nested(const torch::jit::Stack& stack) {
+  return find_tensor(stack, [](const at::Tensor& tensor) { return tensor.is_nested(); })
+      .has_value();
 }
 
 bool has_described(const torch::jit::Stack& stack) {

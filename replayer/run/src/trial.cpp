@@ -78,16 +78,6 @@ std::vector<SlotId> index_slots(const et_schema::Program& program, const Instruc
   return slots;
 }
 
-/// Throws, as an operator that cannot be called does, if one gave a nested tensor: it has no sizes,
-/// which LibTorch lets nobody ask for.
-void refuse_nested(const torch::jit::Stack& stack) {
-  for (const c10::IValue& value : stack) {
-    if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_nested()) {
-      throw std::runtime_error("it gives a nested tensor, which no benchmark can hold");
-    }
-  }
-}
-
 }  // namespace
 
 Trial::Trial(Decisions& decisions, Machine& machine, Externals& externals, backends::Job& job,
@@ -204,7 +194,9 @@ void Trial::call(BoundProgram& bound, Step& step) {
   bool is_watched = step.handle && takes_layout(step.handle->schema());
   is_watched = is_watched || has_described(machine_.stack());
   machine_.call(bound, step);
-  refuse_nested(machine_.stack());
+  if (has_nested(machine_.stack())) {
+    throw std::runtime_error("it gives a nested tensor, which no benchmark can hold");
+  }
   machine_.refuse_outside(step);
   step.is_watched = is_watched || has_described(machine_.stack());
   synchronize_stream(device_);  // a device reports errors only when the host waits for it
@@ -385,10 +377,6 @@ Trial::Difference Trial::check(const Step& step, const Argument& recorded,
     return {.in_kind = undefined != !tensor.defined()};
   }
   const Slot& slot = decisions_.program().slots[reference->id];
-  if (tensor.is_nested()) {
-    note(step, "layout", describe(slot), describe(tensor));
-    return {.in_kind = true};
-  }
   if (tensor.scalar_type() != to_scalar_type(slot.dtype)) {
     note(step, "dtype", std::string(to_string(slot.dtype)),
          std::string(to_string(static_cast<et_schema::DType>(tensor.scalar_type()))));

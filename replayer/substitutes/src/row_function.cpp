@@ -301,6 +301,7 @@ void RowFunction::run(const Action& action, std::vector<c10::IValue>& values) co
     stack.push_back(values[input]);
   }
   const auto check = [&] {
+    TORCH_CHECK(!has_nested(stack), action.op, ": nested tensors are not replayed");
     if (action.takes_layout || has_described(stack)) {
       refuse_outside(stack, action.op, std::nullopt);
     }

@@ -92,37 +92,21 @@ void check_plane(const Tensor& input, const Tensor& indices) {
   check_in_range(indices, plane, "index");
 }
 
-/// Segments lie one behind the other along the dimension behind the lengths' own.
-void check_segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets) {
-  for (const auto& [bounds, are_offsets] : {std::pair(lengths, false), std::pair(offsets, true)}) {
-    if (!bounds.defined() || bounds.numel() == 0) {
-      continue;
-    }
-    const std::int64_t axis = bounds.dim() - 1;
-    const auto before = static_cast<std::size_t>(std::max<std::int64_t>(axis, 0));
-    TORCH_CHECK(axis >= 0 && axis < data.dim() &&
-                    bounds.sizes().slice(0, before) == data.sizes().slice(0, before),
-                "segments of ", bounds.sizes(), " do not fit data of ", data.sizes());
-    const Tensor each = are_offsets ? bounds.diff() : bounds;
-    TORCH_CHECK(each.numel() == 0 || each.min().item<std::int64_t>() >= 0,
-                "a segment ends before it begins");
-    const Tensor ends = are_offsets ? bounds.select(axis, -1) : bounds.sum(axis);
-    TORCH_CHECK(ends.max().item<std::int64_t>() <= data.size(axis) &&
-                    (!are_offsets || bounds.min().item<std::int64_t>() >= 0),
-                "segments reach beyond the ", data.size(axis), " elements of their dimension");
-  }
-}
-
-void check_segments_backward(const Tensor& grad, const Tensor& output, const Tensor& data,
-                             const Tensor& lengths, const Tensor& offsets) {
-  check_segments(data, lengths, offsets);
-  const Tensor& bounds = lengths.defined() ? lengths : offsets;
-  TORCH_CHECK(bounds.defined() && bounds.dim() > 0, "there are no segments");
+/// Segments lie one behind the other along the last dimension of what bounds them.
+void check_segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets,
+                    const Tensor& grad, const Tensor& output) {
+  const Tensor ends = lengths.defined() ? lengths.cumsum(-1) : offsets;
+  TORCH_CHECK(ends.defined() && ends.dim() > 0 && ends.dim() <= data.dim(), "segments lack bounds");
+  const auto axis = static_cast<std::size_t>(ends.dim() - 1);
+  TORCH_CHECK(ends.sizes().slice(0, axis) == data.sizes().slice(0, axis) &&
+                  ends.diff().lt(0).sum().item<std::int64_t>() == 0,
+              "segments do not lie one behind the other");
+  check_in_range(ends, data.size(ends.dim() - 1) + 1, "end of a segment");
   std::vector<std::int64_t> sizes = data.sizes().vec();
-  const auto axis = static_cast<std::size_t>(bounds.dim() - 1);
-  sizes[axis] = std::max<std::int64_t>(0, bounds.size(-1) - (lengths.defined() ? 0 : 1));
-  TORCH_CHECK(grad.sizes() == at::IntArrayRef(sizes) && output.sizes() == grad.sizes(),
-              "gradients of ", grad.sizes(), " do not fit segments of ", bounds.sizes());
+  sizes[axis] = ends.size(-1) - (lengths.defined() ? 0 : 1);
+  TORCH_CHECK(
+      !grad.defined() || (grad.sizes() == at::IntArrayRef(sizes) && output.sizes() == grad.sizes()),
+      "gradients of ", grad.sizes(), " for segments of ", ends.sizes());
 }
 
 template <c10::Layout kLayout>
@@ -164,9 +148,8 @@ constexpr std::array kChecks = {
     Check{"aten::max_pool3d_with_indices_backward aten::adaptive_max_pool3d_backward "
           "aten::fractional_max_pool3d_backward",
           "self indices", unpacked<check_plane<3>>},
-    Check{"aten::segment_reduce", "data lengths? offsets?", unpacked<check_segments>},
-    Check{"aten::_segment_reduce_backward", "grad output data lengths? offsets?",
-          unpacked<check_segments_backward>},
+    Check{"aten::segment_reduce aten::_segment_reduce_backward",
+          "data lengths? offsets? grad? output?", unpacked<check_segments>},
     Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", unpacked<check_bounds>},
 };
 

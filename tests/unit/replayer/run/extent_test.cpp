@@ -125,6 +125,60 @@ TEST_P(SparseIndices, AreCheckedWhereTheyAreUsed) {
 
 INSTANTIATE_TEST_SUITE_P(Indices, SparseIndices, ::testing::Values(0, 3, 4, 1'000'000'000'000));
 
+/// Other tensors hold its sizes, and operators can change these.
+TEST_F(ExtentTest, ANestedTensorIsRefusedWhereItIsMade) {
+  const SlotId part = builder_.external(DType::kFloat32, {4, 2}, constant(1));
+  builder_.add_op(
+      "aten::_nested_tensor_from_tensor_list(Tensor[] list, ScalarType? dtype=None, "
+      "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+      {list({ref(part)}), none(), none(), none(), none()},
+      {ref(builder_.intermediate(DType::kFloat32, {1, 4, 2}))});
+  EXPECT_NE(ending().find("got:      it gives a nested tensor, which no benchmark can hold"),
+            std::string::npos);
+}
+
+/// Kernels that write where numbers say, and do not look at these.
+class UncheckedKernels : public ExtentTest, public ::testing::WithParamInterface<std::int64_t> {};
+
+TEST_P(UncheckedKernels, PoolingWritesWhereItFoundMaxima) {
+  const SlotId grad = builder_.external(DType::kFloat32, {1, 1, 1, 1}, constant(1));
+  const SlotId input = builder_.external(DType::kFloat32, {1, 1, 2, 2}, constant(1));
+  const SlotId indices = builder_.external(DType::kInt64, {1, 1, 1, 1}, constant(0));
+  builder_.add_op(kFill, {ref(indices), number(GetParam())}, {ref(indices)});
+  builder_.add_op(
+      "aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, "
+      "int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+      {ref(grad), ref(input), numbers({2, 2}), numbers({2, 2}), numbers({0, 0}), numbers({1, 1}),
+       flag(false), ref(indices)},
+      {ref(builder_.intermediate(DType::kFloat32, {1, 1, 2, 2}))});
+  const std::string error = ending();
+  EXPECT_EQ(GetParam() < 4 || error.find("is outside of [0, 4)") != std::string::npos, true);
+  EXPECT_EQ(GetParam() < 4, error == "no error") << error;
+}
+
+TEST_P(UncheckedKernels, SegmentsLieWithinTheirData) {
+  const SlotId data = builder_.external(DType::kFloat32, {3}, constant(1));
+  const SlotId lengths = builder_.external(DType::kInt64, {1}, constant(0));
+  builder_.add_op(kFill, {ref(lengths), number(GetParam())}, {ref(lengths)});
+  builder_.add_op(
+      "aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? "
+      "indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? "
+      "initial=None) -> Tensor",
+      {ref(data),
+       {std::string("sum")},
+       ref(lengths),
+       none(),
+       none(),
+       number(0),
+       flag(true),
+       none()},
+      {ref(builder_.intermediate(DType::kFloat32, {1}))});
+  const std::string error = ending();
+  EXPECT_EQ(GetParam() < 4, error == "no error") << error;
+}
+
+INSTANTIATE_TEST_SUITE_P(Numbers, UncheckedKernels, ::testing::Values(0, 3, 4, 1'000'000'000'000));
+
 TEST_F(ExtentTest, ACommunicationOfASmallerTensorIsRefused) {
   const SlotId made = builder_.intermediate(DType::kFloat32, {1024});
   const SlotId all = builder_.external(DType::kFloat32, {1024}, constant(0));
