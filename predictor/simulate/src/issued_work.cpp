@@ -21,7 +21,8 @@ std::int64_t median_or(std::vector<std::int64_t>& samples, std::int64_t none) {
 IssuedWork::IssuedWork(const Program& program, std::size_t streams)
     : program_(program),
       of_instruction_(program.instructions.size()),
-      items_(streams) {
+      items_(streams),
+      ends_ns_(streams) {
   for (std::uint32_t i = 0; i < program.device_work.size(); ++i) {
     if (const auto& instruction = program.device_work[i].instruction) {
       of_instruction_[*instruction].push_back(i);
@@ -53,7 +54,7 @@ void IssuedWork::issue(std::uint32_t stream, std::uint32_t work) {
   items_[stream].push_back(work);
   if (work != kNoIndex) {
     const et_schema::DeviceWork& issued = program_.device_work[work];
-    std::int64_t& end_ns = ends_ns_.try_emplace(issued.stream, kNoEnd).first->second;
+    std::int64_t& end_ns = ends_ns_[stream].try_emplace(issued.stream, kNoEnd).first->second;
     end_ns = std::max(end_ns, issued.end_ns());
   }
 }
@@ -68,10 +69,15 @@ StreamDep IssuedWork::ended_by(StreamDep dep, std::int64_t time_ns) const {
   return dep;
 }
 
-RecordedTurn IssuedWork::turn_of(std::uint32_t number, std::span<const StreamDep> after) const {
+RecordedTurn IssuedWork::turn_of(std::uint32_t number, std::uint32_t stream,
+                                 std::span<const StreamDep> after) const {
   const et_schema::DeviceWork& work = program_.device_work[number];
-  const auto before = ends_ns_.find(work.stream);
-  std::int64_t ready_ns = before == ends_ns_.end() ? kNoEnd : before->second;
+  std::int64_t ready_ns = kNoEnd;
+  for (const auto& [recorded, end_ns] : ends_ns_[stream]) {
+    if (recorded == work.stream || end_ns <= work.start_ns + kClockStepNs) {
+      ready_ns = std::max(ready_ns, end_ns);
+    }
+  }
   for (const StreamDep& dep : after) {
     if (const std::uint32_t other = items_[dep.stream][dep.items - 1]; other != kNoIndex) {
       ready_ns = std::max(ready_ns, program_.device_work[other].end_ns());

@@ -23,8 +23,10 @@ class IssuedWork {
   /// As many of the items as the recording shows to have ended by then.
   [[nodiscard]] StreamDep ended_by(StreamDep dep, std::int64_t time_ns) const;
   /// Work that was launched late began so long after its launch; other work so long after what it
-  /// waited for: its recorded stream, and `after`. What the recording does not show of it is typical.
-  [[nodiscard]] RecordedTurn turn_of(std::uint32_t work, std::span<const StreamDep> after) const;
+  /// waited for: its recorded stream, `stream` on which it is played, and `after`. What the
+  /// recording does not show of it is typical.
+  [[nodiscard]] RecordedTurn turn_of(std::uint32_t work, std::uint32_t stream,
+                                     std::span<const StreamDep> after) const;
 
  private:
   void find_typical_turn();
@@ -32,7 +34,8 @@ class IssuedWork {
   const Program& program_;
   std::vector<std::vector<std::uint32_t>> of_instruction_;
   std::vector<std::vector<std::uint32_t>> items_;  ///< by stream
-  std::map<std::int64_t, std::int64_t> ends_ns_;   ///< by recorded stream: the latest one's
+  /// By stream and by recorded stream that is played on it: the end of the latest one.
+  std::vector<std::map<std::int64_t, std::int64_t>> ends_ns_;
   RecordedTurn typical_;
 };
 

@@ -82,7 +82,7 @@ class RecordedPlanner : PlanBuilder {
     issue(task, flow, at_);
     if (task.work != kNoIndex) {
       task.item_after = refuted(task.item_after, program_.device_work[task.work]);
-      task.turn = work_.turn_of(task.work,
+      task.turn = work_.turn_of(task.work, flow.stream,
                                 std::span(plan_.stream_deps).subspan(task.item_after.begin));
       items_[task.work] = {task.stream, task.item};
     }

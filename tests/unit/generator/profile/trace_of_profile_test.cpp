@@ -212,7 +212,7 @@ TEST(TraceOfProfile, CommunicationIsToldByTheEventsAroundIt) {
                             R"("Input type":["TensorList","","","Scalar","Scalar"])")
                         .op("record_param_comms", 5, 40, R"("Input Dims":[[]],"Input type":[""])")),
             "1: scatter of 4, 32 float32 32 float32 32 float32 32 float32, 32 float32,");
-  EXPECT_EQ(call_of(ProfileText().op("nccl:all_gather", 0, 50, one)),
+  EXPECT_EQ(call_of(ProfileText().op("aten::relu", 60, 5, one).op("nccl:all_gather", 0, 50, one)),
             "1: all_gather of 4, 32 float16, 32 float16 32 float16 32 float16 32 float16,");
   EXPECT_EQ(
       call_of(ProfileText().op("c10d::barrier", 0, 50, one).op("record_param_comms", 5, 40, "")),

@@ -211,7 +211,7 @@ TEST(Recorded, ACommunicationThatNobodyWaitedForIsGuessedFromOthersAndSaysSo) {
   made.op("aten::mul_", {x}, {}, {}).timing = Timing{.start_ns = 450, .host_ns = 20};
   made.program().profile.emplace();
   const Job job = made.job();
-  CommCall call{.bytes = 8000};
+  CommCall call{.bytes = 8000, .ranks = 2};
   call.sides = {&job.programs[0]->instructions[0]};
   const Estimate estimate = RecordedCosts(job).of_communication(call);
   EXPECT_DOUBLE_EQ(estimate.ns, 600);
