@@ -248,9 +248,8 @@ class Shower {
       place_of[i] = static_cast<std::uint32_t>(result_.work.size());
       LaunchedWork& added = result_.work.emplace_back();
       added.node = in_.owners[i].node;
-      added.work.why = event.by == et_schema::LaunchedBy::kGraph
-                           ? et_schema::Outside::kGraphLaunch
-                           : et_schema::Outside::kUnlinked;
+      added.work.why = event.by == et_schema::LaunchedBy::kGraph ? et_schema::Outside::kGraphLaunch
+                                                                 : et_schema::Outside::kUnlinked;
       if (event.call != kUnknownEvent) {
         added.work.thread = thread_of(in_.host.sources[event.call]).value_or(0);
       }

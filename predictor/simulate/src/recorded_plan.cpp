@@ -147,8 +147,8 @@ class RecordedPlanner : PlanBuilder {
       ns = share_of(number, *work.instruction);
     }
     const auto stream = std::ranges::find(flow_.streams, Stream{.recorded = work.stream});
-    flow.stream = static_cast<std::uint32_t>(
-        flow_.is_one_stream ? 0 : stream - flow_.streams.begin());
+    flow.stream =
+        static_cast<std::uint32_t>(flow_.is_one_stream ? 0 : stream - flow_.streams.begin());
     limit_.add(work.instruction ? 0 : ns, std::string(to_string(work.why)));
     task.device_ns = rounded(ns);
     issue_work(task, flow);
@@ -158,8 +158,7 @@ class RecordedPlanner : PlanBuilder {
   /// The part of an instruction's device time that falls to a piece of its work.
   double share_of(std::uint32_t number, std::uint32_t instruction) {
     if (instruction > at_) {  // it is launched before its place in the program
-      played_[instruction].cost =
-          costs_.of_operator(program_, program_.instructions[instruction]);
+      played_[instruction].cost = costs_.of_operator(program_, program_.instructions[instruction]);
     }
     const std::vector<std::uint32_t>& all = work_.of_instruction(instruction);
     double sum_ns = 0;
@@ -181,10 +180,10 @@ class RecordedPlanner : PlanBuilder {
       }
     } else if (wait.own_ns < wait.host_ns) {
       for (std::uint32_t stream = 0; stream < issued_.size(); ++stream) {
-        plan_.stream_deps.push_back(
-            wait.work ? work_.ended_by({stream, plan_.items[stream]},
-                                        program_.device_work[*wait.work].end_ns())
-                      : StreamDep{stream, 0});
+        plan_.stream_deps.push_back(wait.work
+                                        ? work_.ended_by({stream, plan_.items[stream]},
+                                                         program_.device_work[*wait.work].end_ns())
+                                        : StreamDep{stream, 0});
       }
     }
     return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};

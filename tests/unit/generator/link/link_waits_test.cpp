@@ -60,8 +60,8 @@ struct Wait {
 std::vector<Wait> waits_of(const std::string& events) {
   std::vector<Wait> waits;
   for (const DeviceWait& wait : et_schema::waits_between(*program_of(events).profile)) {
-    waits.push_back({wait.start_ns / kMicrosecond_ns, wait.host_ns / kMicrosecond_ns,
-                     wait.waits_for});
+    waits.push_back(
+        {wait.start_ns / kMicrosecond_ns, wait.host_ns / kMicrosecond_ns, wait.waits_for});
   }
   return waits;
 }
@@ -106,10 +106,10 @@ TEST(LinkWaits, OfAnOperatorAreInsideAndKnowTheirWork) {
 
 /// The event's wait is for the first kernel, whatever else was launched before it.
 TEST(LinkWaits, ForAnEventAreForWhatEndedThen) {
-  const et_schema::Program program = program_of(
-      step(0, call("cudaLaunchKernel", 11, 1, 1) + kernel(13, 40, 1) +
-                  call("cudaLaunchKernel", 13, 1, 2) + kernel(54, 30, 2) +
-                  call("cudaEventSynchronize", 20, 34, 3)));
+  const et_schema::Program program =
+      program_of(step(0, call("cudaLaunchKernel", 11, 1, 1) + kernel(13, 40, 1) +
+                             call("cudaLaunchKernel", 13, 1, 2) + kernel(54, 30, 2) +
+                             call("cudaEventSynchronize", 20, 34, 3)));
   ASSERT_EQ(program.profile->device_waits.size(), 1);
   EXPECT_EQ(program.profile->device_waits[0].work, 0);
   EXPECT_EQ(program.profile->device_waits[0].own_ns, 1 * kMicrosecond_ns);

@@ -91,15 +91,14 @@ TEST(RecordedStep, AWaitInAnOperatorIsForItsWorkAndNoTimeOfTheHost) {
   HandMade made;
   add_products(made, {10, 40, 5060}, 10200);
   made.program().instructions[1].timing->host_ns = 5000 * kUs;
-  add_work(made, {work_of(0, 12, 20, 5000), work_of(1, 45, 5021, 10), work_of(2, 5062, 5070, 5000)});
-  made.program().profile->device_waits = {
-      wait_for(DeviceWait::For::kStream, 50, 4985, 4, 1),
-      wait_for(DeviceWait::For::kDevice, 5100, 4990, 20, 2)};
+  add_work(made,
+           {work_of(0, 12, 20, 5000), work_of(1, 45, 5021, 10), work_of(2, 5062, 5070, 5000)});
+  made.program().profile->device_waits = {wait_for(DeviceWait::For::kStream, 50, 4985, 4, 1),
+                                          wait_for(DeviceWait::For::kDevice, 5100, 4990, 20, 2)};
   const Job job = made.job();
-  EXPECT_EQ(RecordedCosts(job)
-                .of_operator(*job.programs[0], job.programs[0]->instructions[1])
-                .host.ns,
-            19 * kUs);
+  EXPECT_EQ(
+      RecordedCosts(job).of_operator(*job.programs[0], job.programs[0]->instructions[1]).host.ns,
+      19 * kUs);
   EXPECT_EQ(iteration_us(job), 10200);
   // The host waits as much less as the kernels are shorter.
   EXPECT_NEAR(iteration_us(job, {parse_what_if("^aten::mm x0.5")}), 10200 - 5005, 10);
@@ -108,8 +107,8 @@ TEST(RecordedStep, AWaitInAnOperatorIsForItsWorkAndNoTimeOfTheHost) {
 TEST(RecordedStep, OverlapRefutesThatWorkWaitsForOtherStreams) {
   HandMade made;
   add_products(made, {10, 40, 70}, 10100);
-  add_work(made, {work_of(0, 12, 50, 5000), work_of(1, 42, 50, 5000, 8),
-                  work_of(2, 72, 5060, 5000, 8)});
+  add_work(made,
+           {work_of(0, 12, 50, 5000), work_of(1, 42, 50, 5000, 8), work_of(2, 72, 5060, 5000, 8)});
   made.program().profile->device_waits = {wait_for(DeviceWait::For::kDevice, 100, 9970, 10, 2)};
   const Job job = made.job();
   EXPECT_EQ(iteration_us(job), 10100);
@@ -131,7 +130,8 @@ TEST(RecordedStep, StepsThatOverlapAreAsLongAsFromOneToTheNext) {
 TEST(RecordedStep, AWaitForADeviceIsForWhatHadEndedThen) {
   HandMade made;
   add_products(made, {10, 40, 2100}, 5000);
-  add_work(made, {work_of(0, 12, 20, 4900), work_of(1, 42, 60, 2000, 8), work_of(2, 2102, 2110, 9, 8)});
+  add_work(made,
+           {work_of(0, 12, 20, 4900), work_of(1, 42, 60, 2000, 8), work_of(2, 2102, 2110, 9, 8)});
   made.program().profile->device_waits = {wait_for(DeviceWait::For::kDevice, 80, 2000, 20, 1)};
   EXPECT_EQ(iteration_us(made.job()), 5000);
 }

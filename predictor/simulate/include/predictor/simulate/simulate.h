@@ -75,7 +75,7 @@ struct Span {
   std::uint32_t instruction = kNoIndex;  ///< none: a wait, the end of a step, or work that no
                                          ///< instruction launched
   std::uint32_t work = kNoIndex;  ///< position in Program::device_work, of it or of its launch
-  std::uint32_t lane = 0;                ///< the timeline for a host's span, otherwise the stream
+  std::uint32_t lane = 0;         ///< the timeline for a host's span, otherwise the stream
   SpanKind kind = SpanKind::kHost;
   SpanId cause = {};  ///< the span whose end began this one, or that issued it
   /// For a device's operator that waited for its launches: the time of the last launch. From then
