@@ -5,7 +5,7 @@ import copy
 
 _PACE_COUNTS = ("paced", "on_time", "unready", "late", "own_threads", "device_waits")
 _PACE_FIGURES = ("error_median_us", "error_p99_us", "unready_ms", "late_ms", "drift_median_us", "drift_p99_us", "drift_end_us",
-                 "device_wait_recorded_ms", "device_wait_ms", "recorded_probe_us", "probe_us", "gap_factor")  # fmt: skip
+                 "device_wait_recorded_ms", "device_wait_ms")  # fmt: skip
 _COUNTERS = ("cpu_ms", "minor_faults", "major_faults", "involuntary_switches", "instructions", "cycles", "cache_misses")
 _FIGURES = {
     "complete": True,
@@ -49,5 +49,5 @@ def report(total, filters, environment):
     about = {"tool_version": "0.1.0", "benchmark": "bench.et", "benchmark_hash": "0123456789abcdef", "date_utc": "2026-01-31T12:00:00Z",
              "device": "cpu", "cpu_model": "A CPU", "cpu_count": 8, "threads": 1, "backend": "single", "hosts": ["node-1"],
              "versions": {"torch": "2.11.0"}, "settings": {}}  # fmt: skip
-    return {"format": "understudy-report", "version": 2, "world_size": 1, **total, "filters": filters, "warnings": [],
+    return {"format": "understudy-report", "version": 1, "world_size": 1, **total, "filters": filters, "warnings": [],
             "ranks": [{"rank": 0, **total}], "environment": {**about, **environment}}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Measures around the steps of a capture: times, page faults, probes, peaks of memory."""
+"""Measures around the steps of a capture: times, page faults, the speed probe, peaks of memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import statistics
 import time
 
 from . import machine
-from .host_probe import load_host_probe
 from .phases import UNWATCHED
 from .records import synchronize
 
@@ -30,8 +29,6 @@ class Measurements:
         self._allocations = allocations
         self._speed_probe = speed_probe
         self._speed_probe_ms = {"timed": [], "kineto_only": []}
-        self._probe = None  # created at the first step
-        self._probe_us = {"timed": [], "kineto_only": [], "et": []}
         self._timed_cpu_ns = []
         self._free_since = None
         self._free_ns = 0
@@ -43,7 +40,6 @@ class Measurements:
         self._peak_device_bytes = None
 
     def begin_capture(self):
-        self._probe = self._probe or load_host_probe()
         self._rss_at_start = machine.current_rss()
 
     def note_peak_rss(self, phase):
@@ -53,8 +49,6 @@ class Measurements:
 
     def probe(self, phase):
         """Measures the machine just before a step."""
-        if self._probe is not None and phase in self._probe_us:
-            self._probe_us[phase].append(self._probe())
         if self._speed_probe is not None and phase in self._speed_probe_ms:
             self._speed_probe_ms[phase].append(self._speed_probe())
 
@@ -103,7 +97,7 @@ class Measurements:
     def keep_timed(self, count):
         """Forgets the timed steps before the last `count`."""
         for measured in (self._times["timed"], self._faults["timed"], self._speed_probe_ms["timed"],
-                         self._probe_us["timed"], self._timed_cpu_ns, self._allocation_counts):
+                         self._timed_cpu_ns, self._allocation_counts):
             del measured[:-count]
 
     def forget_faults(self):
@@ -125,9 +119,6 @@ class Measurements:
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
             "step_speed_probe_ms": self._speed_probe_ms["timed"],
             "kineto_only_speed_probe_ms": self._speed_probe_ms["kineto_only"],
-            "host_probe": self._probe and {
-                "kind": self._probe.kind,
-                **{f"{phase}_us": times for phase, times in self._probe_us.items()}},
             "counted_minor_faults": self._faults.get("faults", [])[1:],
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,

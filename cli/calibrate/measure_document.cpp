@@ -77,24 +77,21 @@ Json summary_document(const CalibrationSummary& summary, const std::string& rows
               {"found_calls", summary.tables->found},
               {"spent_s", summary.tables->spent_s}};
   }
-  return {{"rows_file", rows},
-          {"rows", summary.rows},
-          {"found_rows", summary.found_rows},
-          {"found_s", summary.found_s},
-          {"found_cut_line", summary.found_cut_line},
-          {"spent_s", summary.spent_s},
-          {"complete", summary.signal == 0},
-          {"host",
-           {{"probe_kind", summary.host.probe_kind},
-            {"probe_us", summary.host.probe_us},
-            {"loop_ns", summary.host.loop_ns},
-            {"page_fault_ns", summary.host.page_fault_ns}}},
-          {"embedding_tables", tables},
-          {"benchmarks", counts_json(summary.of_benches)},
-          {"neighbours", counts_json(summary.neighbours)},
-          {"operators", areas},
-          {"classes", classes_json(summary.areas)},
-          {"refused", summary.refused}};
+  return {
+      {"rows_file", rows},
+      {"rows", summary.rows},
+      {"found_rows", summary.found_rows},
+      {"found_s", summary.found_s},
+      {"found_cut_line", summary.found_cut_line},
+      {"spent_s", summary.spent_s},
+      {"complete", summary.signal == 0},
+      {"host", {{"loop_ns", summary.host.loop_ns}, {"page_fault_ns", summary.host.page_fault_ns}}},
+      {"embedding_tables", tables},
+      {"benchmarks", counts_json(summary.of_benches)},
+      {"neighbours", counts_json(summary.neighbours)},
+      {"operators", areas},
+      {"classes", classes_json(summary.areas)},
+      {"refused", summary.refused}};
 }
 
 pages::Section tables_section(const Json& document, const TablesSummary& tables) {
@@ -138,8 +135,7 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
   page.sections = {{"host",
                     "Host",
                     {facts_at(document, "/host",
-                              {figures(summary.host.probe_kind, "probe_us", 1, "µs"),
-                               figures("of the loop, an operator", "loop_ns", 1, "ns"),
+                              {figures("of the loop, an operator", "loop_ns", 1, "ns"),
                                figures("a page fault", "page_fault_ns", 1, "ns")})}}};
   if (summary.tables) {
     page.sections.push_back(tables_section(document, *summary.tables));

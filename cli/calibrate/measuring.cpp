@@ -22,10 +22,7 @@ namespace {
 
 /// The platform's section of what a host takes beside its operators.
 std::string host_json(const calibrator::HostCosts& host) {
-  return nlohmann::ordered_json{{"probe_kind", host.probe_kind},
-                                {"probe_us", host.probe_us},
-                                {"loop_ns", host.loop_ns},
-                                {"page_fault_ns", host.page_fault_ns}}
+  return nlohmann::ordered_json{{"loop_ns", host.loop_ns}, {"page_fault_ns", host.page_fault_ns}}
       .dump();
 }
 

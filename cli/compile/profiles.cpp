@@ -39,7 +39,6 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
       options.observer_ns_per_launch = cost->kineto_launch_ns.value_or(0);
     }
     options.profiled_minor_faults = capture.facts.median_profiled_minor_faults();
-    options.host_probe = capture.facts.profiled_probe();
     const Profile alone = et_schema::read_profile(paths, capture.alone);
     const std::uint64_t other_regions = generator::compare_regions(trace, alone, step);
     try {
@@ -57,7 +56,6 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
     }
   }
   options.profiled_minor_faults.reset();
-  options.host_probe = capture.facts.traced_probe();
   options.observer_ns_per_event.reset();
   if (cost && cost->et_node_ns) {
     options.observer_ns_per_event = cost->kineto_event_ns + *cost->et_node_ns;

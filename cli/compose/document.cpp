@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -21,7 +19,6 @@ using pages::counts, pages::facts_at, pages::figures, pages::ids, pages::shares,
     pages::texts;
 
 constexpr double kNsPerMs = 1e6;
-constexpr double kShareApart = 0.01;  // what a reader would take for another mix
 
 struct PieceSum {
   std::set<std::pair<std::string, std::uint64_t>> occurrences;  ///< name in the plan, repetition
@@ -46,28 +43,7 @@ std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
   return sums;
 }
 
-Json fit_json(const composer::Fit& fit) {
-  Json parts = Json::array();
-  for (std::size_t i = 0; i < fit.steps.size(); ++i) {
-    parts.push_back({{"name", fit.plan.sources[i].path},
-                     {"steps", fit.steps[i]},
-                     {"asked_share", fit.asked_shares[i]},
-                     {"share", fit.shares[i]}});
-  }
-  Json classes = Json::array();
-  for (const auto& [name, share] : fit.asked) {
-    const auto got = fit.got.find(name);
-    classes.push_back(
-        {{"name", name}, {"asked", share}, {"got", got == fit.got.end() ? 0 : got->second}});
-  }
-  return {{"distance", fit.distance},
-          {"iteration_ms", fit.iteration_ms},
-          {"parts", std::move(parts)},
-          {"classes", std::move(classes)}};
-}
-
-Json document_of(const Bench& bench, const std::string& path, std::uint64_t bytes,
-                 const std::optional<composer::Fit>& fit) {
+Json document_of(const Bench& bench, const std::string& path, std::uint64_t bytes) {
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const et_schema::Program& program = bench.programs[rank];
@@ -84,48 +60,17 @@ Json document_of(const Bench& bench, const std::string& path, std::uint64_t byte
                       {"instructions", sum.instructions},
                       {"recorded_ms", sum.ms}});
   }
-  Json document = {{"bench", path},
-                   {"bytes", bytes},
-                   {"world_size", bench.world_size()},
-                   {"ranks", std::move(ranks)},
-                   {"pieces", std::move(pieces)}};
-  if (fit) {
-    document["fit"] = fit_json(*fit);
-  }
-  return document;
-}
-
-pages::Section fit_section(const Json& document, const composer::Fit& fit) {
-  pages::Section section{
-      "fit",
-      "Fitted",
-      {facts_at(document, "/fit",
-                {figures("recorded in operators an iteration", "iteration_ms", 1, "ms"),
-                 shares("of its time in other classes than asked", "distance")}),
-       table_at(document, "/fit/parts", "Parts, by their share of the time",
-                {texts("part", "name"), counts("steps"), shares("asked", "asked_share"),
-                 shares("got", "share")}),
-       table_at(document, "/fit/classes", "Classes of operators, by their share of the time",
-                {texts("class", "name"), shares("asked"), shares("got")})}};
-  double most_apart = 0;
-  for (std::size_t i = 0; i < fit.steps.size(); ++i) {
-    most_apart = std::max(most_apart, std::abs(fit.shares[i] - fit.asked_shares[i]));
-  }
-  if (most_apart >= kShareApart) {
-    section.blocks.emplace_back(pages::Notes{
-        {fmt::format("the parts' shares are up to {:.1f} points from those asked; a lower "
-                     "--tolerance looks for a nearer mix, a plan sets the steps itself",
-                     most_apart * kPercent)},
-        true});
-  }
-  return section;
+  return {{"bench", path},
+          {"bytes", bytes},
+          {"world_size", bench.world_size()},
+          {"ranks", std::move(ranks)},
+          {"pieces", std::move(pieces)}};
 }
 
 }  // namespace
 
-pages::Page composed_page(const Bench& bench, const std::string& path, std::uint64_t bytes,
-                          const std::optional<composer::Fit>& fit) {
-  const Json document = document_of(bench, path, bytes, fit);
+pages::Page composed_page(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+  const Json document = document_of(bench, path, bytes);
   pages::Page page;
   page.title = fmt::format("{}: a benchmark of {} rank{}, {}", path, bench.world_size(),
                            bench.world_size() == 1 ? "" : "s", with_bytes(bytes));
@@ -138,9 +83,6 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
         table_at(document, "/pieces", "Pieces",
                  {texts("piece"), counts("occurrences"), counts("instructions"),
                   figures("recorded in operators, ms", "recorded_ms")})}}};
-  if (fit) {
-    page.sections.push_back(fit_section(document, *fit));
-  }
   return made_by("compose", std::move(page), document, "composed.json");
 }
 

@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "composer/mix/compose.h"
-#include "composer/mix/fit.h"
 #include "et_schema/bench/bench.h"
 #include "pages/html/page.h"
 
@@ -14,8 +12,7 @@ namespace understudy::cli {
 
 /// What `compose` made.
 [[nodiscard]] pages::Page composed_page(const et_schema::Bench& bench, const std::string& path,
-                                        std::uint64_t bytes,
-                                        const std::optional<composer::Fit>& fit);
+                                        std::uint64_t bytes);
 /// What pieces hold, for whoever writes wires.
 [[nodiscard]] pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces);
 

@@ -193,8 +193,8 @@ int fleet_init(int argc, char** argv) {
   std::string store;
   bool quiet = false;
   CommandLine line({.name = "fleet init",
-                    .description = "Creates a fleet's database, or upgrades an older one to this "
-                                   "version. Its content stays.",
+                    .description = "Creates a fleet's database. A database that exists keeps its "
+                                   "content.",
                     .examples =
                         "  fleet init fleet.db --store store/\n"
                         "  fleet init postgresql://fleet@db.example/fleet --store /shared/store\n",

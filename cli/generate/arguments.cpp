@@ -33,9 +33,6 @@ constexpr const char* kExamples =
     "  generate traces/ --emit cpp out/                  the step as source: a CMake project for "
     "LibTorch\n"
     "  generate bench.et --emit python out/              the same for Python, from a benchmark\n"
-    "  generate bench.et -o blurred.et --shapes-within 5%\n"
-    "                                                    other sizes, consistently, where times "
-    "stay alike\n"
     "  generate mlp/ -o larger.et --batch 128:256        the step as it would be with twice the "
     "batch\n"
     "  generate ddp/ -o ranks_64.et --world-size 64      the job on 64 ranks, each with its batch\n"
@@ -50,9 +47,8 @@ void check(const GenerateArguments& arguments) {
   refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
             "generate --help has examples");
   if (!arguments.kernel_architectures.empty()) {
-    refuse_if(arguments.batch || arguments.shapes_within,
-              "kernels are launched as they were recorded", "--kernels", "the recorded sizes",
-              arguments.batch ? "--batch or --size" : "--shapes-within",
+    refuse_if(arguments.batch.has_value(), "kernels are launched as they were recorded",
+              "--kernels", "the recorded sizes", "--batch or --size",
               "leave that out: replays then stub the kernels");
     refuse_if(!has_output, "only a benchmark holds compiled kernels", "--kernels", "-o BENCH",
               "no --output");
@@ -86,7 +82,6 @@ const char* first_given(const GenerateArguments& arguments, Use use) {
       {"--graph-profile", Use::kCompile, !arguments.profiles.graph_runs.empty()},
       {"--kernels", Use::kCompile, !arguments.kernel_architectures.empty()},
       {"--obfuscate", Use::kChange, arguments.obfuscate},
-      {"--shapes-within", Use::kChange, arguments.shapes_within.has_value()},
       {"--batch", Use::kChange, arguments.batch.has_value()},
       {"--world-size", Use::kChange, arguments.world.ranks > 0},
       {"--ranks-per-program", Use::kChange, arguments.world.ranks_per_program > 0},
@@ -108,7 +103,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
        .failure = "the benchmark could not be written"});
   line.add("TRACE", arguments.paths,
            "Traces of all ranks: files, archives or folders; with --chakra, --emit, --obfuscate, "
-           "--shapes-within, --batch or --world-size also one bench.et");
+           "--batch or --world-size also one bench.et");
   line.add("-o,--output", arguments.output, "The benchmark to write");
   line.add("--chakra DIR", arguments.chakra_folder,
            "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
@@ -176,7 +171,6 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
            "With --obfuscate: where to write what was replaced, for the owner alone (default: "
            "OUTPUT.names.json)")
       .needs("--obfuscate");
-  add_blur_option(line, arguments.shapes_within);
   BatchTexts batch;
   add_batch_options(line, batch);
   add_world_options(line, arguments.world);

@@ -28,7 +28,6 @@ struct GenerateArguments {
   bool obfuscate = false;
   EmitChoice emit;
   std::vector<int> kernel_architectures;  ///< to compile Triton's kernels for: 90 of sm_90
-  std::optional<double> shapes_within;
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
   std::string names_path;      ///< what obfuscation replaced; empty: beside the output

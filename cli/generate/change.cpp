@@ -17,28 +17,6 @@ using Json = nlohmann::ordered_json;
 using pages::counts, pages::facts_at, pages::ids, pages::summed, pages::table_at, pages::texts;
 using pages::Section;
 
-constexpr double kMost = 0.5;
-
-Json pair_of(double before, double after) {
-  return {before, after};
-}
-
-Json blurred_json(const generator::Blurred& blurred) {
-  Json changed = Json::object();
-  for (const auto& [size, now] : blurred.changed) {
-    changed[std::to_string(size)] = now;
-  }
-  Json kept = Json::object();
-  for (const auto& [size, why] : blurred.kept) {
-    kept[std::to_string(size)] = why;
-  }
-  return {{"changed", std::move(changed)},
-          {"kept", std::move(kept)},
-          {"dropped_bodies", blurred.dropped_bodies},
-          {"flops", pair_of(blurred.before.flops, blurred.after.flops)},
-          {"bytes", pair_of(blurred.before.bytes, blurred.after.bytes)}};
-}
-
 Json batched_json(const generator::BatchSize& batch, const generator::BatchedBench& batched) {
   Json ranks = Json::array();
   for (const auto& changes : batched.changes) {
@@ -65,24 +43,6 @@ Json hidden_json(const Hidden& hidden) {
   return {{"names_file", hidden.names_path},           {"names", std::move(counts)},
           {"hidden_operators", what.hidden_operators}, {"hidden_without_body", what.without_body},
           {"rounded_numbers", what.rounded_numbers},   {"cleared_numbers", what.cleared_numbers}};
-}
-
-Section shapes_section(const Json& document) {
-  return {"shapes",
-          "Shapes: what stands for a size stands for it everywhere",
-          {facts_at(document, "/shapes",
-                    {counts("operators below which what was recorded does not fit, and is left out",
-                            "dropped_bodies"),
-                     counts("floating-point operations an iteration in products, convolutions and "
-                            "recurrent layers, before",
-                            "flops/0"),
-                     counts("the same now", "flops/1"),
-                     counts("bytes of operators' tensors, before", "bytes/0"),
-                     counts("the same now", "bytes/1")}),
-           table_at(document, "/shapes/changed", "Sizes that were changed",
-                    {texts("size", "name"), ids("now", "value")}),
-           table_at(document, "/shapes/kept", "Sizes that were kept",
-                    {texts("size", "name"), texts("because", "value")})}};
 }
 
 Section batch_section(const Json& document, const generator::BatchSize& size) {
@@ -134,28 +94,6 @@ std::optional<generator::BatchSize> BatchTexts::parsed() const {
   return generator::parse_batch_size(batch + size, !size.empty());
 }
 
-void add_blur_option(CommandLine& line, std::optional<double>& within) {
-  line.add_text(
-      "--shapes-within X%",
-      [&within](const std::string& text) {
-        const bool is_percent = text.ends_with('%');
-        within = parse_number(is_percent ? text.substr(0, text.size() - 1) : text).value_or(0) /
-                 (is_percent ? kPercent : 1);
-        return *within > 0 && *within <= kMost;
-      },
-      "no share from 0 to 50%, as 5% or 0.05",
-      "Change tensor sizes by at most this share, consistently, where alignment and choice of "
-      "algorithms stay; other sizes are kept and named");
-}
-
-generator::Blurred blur(et_schema::Bench bench, double within) {
-  generator::Blurred blurred = generator::blur_shapes(std::move(bench), within);
-  blurred.bench.programs.edit_each([within](et_schema::Program& program, std::size_t) {
-    program.selection.filters.push_back(fmt::format("--shapes-within {}", within));
-  });
-  return blurred;
-}
-
 void refuse_obfuscation(const std::string& output, const std::string& chakra_folder) {
   refuse_if(output.empty() || !chakra_folder.empty(), "only a benchmark can be obfuscated",
             "--obfuscate", "-o BENCH, without --chakra",
@@ -171,9 +109,6 @@ Hidden hide(et_schema::Bench& bench, const std::string& names_path) {
 }
 
 void add_changes(Json& document, const Changes& changes) {
-  if (changes.blurred) {
-    document["shapes"] = blurred_json(*changes.blurred);
-  }
   if (changes.batched) {
     document["batch"] = batched_json(changes.batched->size, changes.batched->bench);
   }
@@ -192,9 +127,6 @@ void add_changes(Json& document, const Changes& changes) {
 void add_change_sections(pages::Page& page, const Json& document, const Changes& changes) {
   if (changes.hidden) {
     page.sections.push_back(hidden_section(document));
-  }
-  if (changes.blurred) {
-    page.sections.push_back(shapes_section(document));
   }
   if (changes.batched) {
     page.sections.push_back(batch_section(document, changes.batched->size));

@@ -10,7 +10,6 @@
 #include "common/command_line.h"
 #include "et_schema/bench/bench.h"
 #include "generator/resize/batch.h"
-#include "generator/resize/blur_shapes.h"
 #include "generator/seal/obfuscate.h"
 #include "pages/html/page.h"
 
@@ -27,11 +26,6 @@ struct BatchTexts {
 };
 /// Adds --batch and --size.
 void add_batch_options(CommandLine& line, BatchTexts& texts);
-
-/// Adds --shapes-within: a share, as 0.05 or 5%.
-void add_blur_option(CommandLine& line, std::optional<double>& within);
-/// Blurs the benchmark's shapes and notes that in its selection.
-[[nodiscard]] generator::Blurred blur(et_schema::Bench bench, double within);
 
 /// What --obfuscate replaced.
 struct Hidden {
@@ -52,7 +46,6 @@ struct Changes {
     generator::BatchSize size;
     generator::BatchedBench bench;  ///< its benchmark moved out of it
   };
-  std::optional<generator::Blurred> blurred = {};  ///< its benchmark moved out of it
   std::optional<Batched> batched = {};
   std::optional<et_schema::ScaledJob> scaled = {};
   std::uint64_t scaled_dropped_bodies = 0;  ///< operators without what was recorded below them

@@ -78,9 +78,6 @@ Json profile_json(const Program& program) {
   if (!profile.graph_run.empty()) {
     json["graph_run"] = profile.graph_run;
   }
-  if (profile.host_probe) {
-    json["host_probe"] = {{"kind", profile.host_probe->kind}, {"us", profile.host_probe->us}};
-  }
   for (const et_schema::DeviceWait& wait : et_schema::waits_between(profile)) {
     json["device_waits"].push_back({{"start_ns", wait.start_ns},
                                     {"host_ns", wait.host_ns},

@@ -27,7 +27,7 @@ namespace {
 
 /// What is made of a benchmark that is there.
 constexpr const char* kOfBench =
-    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --shapes-within, --batch or --world-size";
+    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --batch or --world-size";
 
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const GenerateArguments& arguments) {
@@ -118,7 +118,7 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
 /// Makes of the benchmark the other one that was asked for.
 void change_bench(const GenerateArguments& arguments, const std::string& names_path,
                   et_schema::Bench& bench, Changes& changes, Progress& progress) {
-  bool has_other_shapes = arguments.shapes_within || arguments.batch;
+  bool has_other_shapes = arguments.batch.has_value();
   if (is_given(arguments.world)) {
     progress.show("changing the number of ranks");
     generator::ScaledWorld world = generator::with_world_size(bench, arguments.world);
@@ -126,11 +126,6 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
     changes.scaled_dropped_bodies = world.dropped_bodies;
     bench = generator::bench_of(bench, std::move(world), arguments.world);
     changes.scaled = bench.scaled;
-  }
-  if (arguments.shapes_within) {
-    progress.show("changing shapes");
-    changes.blurred = blur(std::move(bench), *arguments.shapes_within);
-    bench = std::move(changes.blurred->bench);
   }
   if (arguments.batch) {
     progress.show("changing the batch size");

@@ -146,13 +146,11 @@ void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
   line.add_text(
           "--pace PACE",
           [&options](const std::string& text) {
-            const std::optional<replayer::Pace> pace = replayer::parse_pace(text);
-            options.pace = pace.value_or(options.pace);
-            return pace.has_value();
+            options.pace = text == "asap" ? replayer::Pace::kAsap : replayer::Pace::kRecorded;
+            return text == to_string(options.pace);
           },
-          "none of asap, recorded, host, scaled:F (F from 0)",
-          "When operators are issued: asap, recorded (with the original's gaps between them), host "
-          "(those at this host's speed) or scaled:F (those times F)")
+          "neither asap nor recorded",
+          "When operators are issued: asap, or recorded (with the original's gaps between them)")
       .shows_default("asap");
   line.add_text(
           "--page-faults N",

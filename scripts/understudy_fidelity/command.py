@@ -17,7 +17,7 @@ from understudy_capture.whole_file import write_whole
 
 from . import layout, limits, rounds, tables
 
-FORMAT, VERSION = "understudy-fidelity", 2
+FORMAT, VERSION = "understudy-fidelity", 1
 EXAMPLES = """examples:
   scripts/fidelity                               every captured sample of one rank, 1 thread
   scripts/fidelity mlp resnet18 --threads 2 --rounds 7

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "program_builder.h"
-#include "replayer/run/host_probe.h"
 
 namespace understudy::tests {
 namespace {
@@ -263,9 +262,6 @@ class ProgramWriter {
       end += kOperatorNs;
     }
     builder_.program().profile.emplace();
-    // A slow host, so that its gaps are short at another host's pace.
-    constexpr double kProbeUs = 1000;
-    builder_.program().profile->host_probe = {replayer::HostProbe::kind(), kProbeUs};
     builder_.program().profile->step_ns =
         std::max_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) {
           return a.second < b.second;

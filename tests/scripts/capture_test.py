@@ -159,7 +159,6 @@ class CaptureTest(unittest.TestCase):
         self.assertEqual(rank["steady"], {"is_steady": True, "quarters_differ": 0, "waited_s": 22.5})
         self.assertEqual(rank["step_ns"], [700_000_000, 600_000_000] + [500_000_000] * 10)  # the second half of 24
         self.assertEqual([len(rank[key]) for key in ("step_minor_faults", "warmup_step_ns")], [12, 1])
-        self.assertEqual(len(rank["host_probe"]["timed_us"]), 12)
         self.assertEqual(recorder.notices, [])
         self.assertEqual(said, [
             "waiting for steady steps: 1100.00 ms each, quarters of 4 s differ by 19%; 14 of at most 60 s",
@@ -354,25 +353,6 @@ class CaptureTest(unittest.TestCase):
                 recorder.step()
         document = json.loads((Path(self.folder) / "capture.json").read_text())
         self.assertEqual(document["ranks"][0]["autocast"], ["cpu:bfloat16"])
-
-    def test_the_host_is_always_probed_beside_timed_and_profiled_steps(self):
-        names, rank = record(self.folder, NEEDED)
-        probe = rank["host_probe"]
-        self.assertEqual(probe["kind"], "torchscript-1 " + torch.__version__.split("+")[0])
-        self.assertEqual({key: len(times) for key, times in probe.items() if key != "kind"},
-                         {"timed_us": 1, "kineto_only_us": 1, "et_us": 1})
-        for name in names - {"capture.json"}:
-            text = gzip.decompress((Path(self.folder) / name).read_bytes()).decode()
-            self.assertNotIn("TorchScript", text, name)
-            self.assertNotIn('"probe"', text, name)
-
-    def test_without_torchscript_the_capture_goes_on(self):
-        with mock.patch.object(torch.jit, "CompilationUnit", side_effect=RuntimeError("no")):
-            with self.assertWarns(UserWarning) as caught:
-                _, rank = record(self.folder, NEEDED)
-        self.assertEqual(str(caught.warning), "the host's speed is not recorded, so a replay cannot "
-                         "scale gaps by it: no")
-        self.assertIsNone(rank["host_probe"])
 
     def test_of_integers_in_a_wrapper_no_range_is_asked(self):
         for wrapped, asks in ((torch.ones(2), True), (torch.ones(2, dtype=torch.long), False)):

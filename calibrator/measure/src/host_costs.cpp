@@ -18,7 +18,6 @@
 #include "calibrator/design/recipe.h"
 #include "et_schema/support/assert.h"
 #include "et_schema/support/statistics.h"
-#include "replayer/run/host_probe.h"
 #include "replayer/run/run.h"
 
 namespace understudy::calibrator {
@@ -99,20 +98,10 @@ double measure_page_fault_ns() {
   return et_schema::median(std::move(each_ns)).value_or(0);
 }
 
-double measure_probe_us() {
-  replayer::HostProbe probe;
-  std::vector<double> times_us;
-  for (std::size_t round = 0; round < kRounds; ++round) {
-    times_us.push_back(probe.measure_us());
-  }
-  return *et_schema::median(std::move(times_us));
-}
-
 }  // namespace
 
 HostCosts measure_host_costs() {
-  return {replayer::HostProbe::kind(), measure_probe_us(), measure_loop_ns(),
-          measure_page_fault_ns()};
+  return {measure_loop_ns(), measure_page_fault_ns()};
 }
 
 }  // namespace understudy::calibrator

@@ -198,7 +198,6 @@ std::optional<RecordedProfile> compose_profile(
   profile.observer_source = "the sources' profiles";
   profile.kernel_settings = origins.front()->profile->kernel_settings;
   profile.variables = origins.front()->profile->variables;
-  profile.host_probe = origins.front()->profile->host_probe;
   for (const Instruction& instruction : program.instructions) {
     const bool communicates = instruction.comm.has_value();
     ++profile.nodes;

@@ -286,7 +286,7 @@ Plan parse_plan(std::string_view text, const std::string& file) {
         {.file = file,
          .expected = "a plan in YAML (docs/compose.md)",
          .got = "a benchmark, or another zip file",
-         .hint = "a plan names it among its sources; --fit and --shapes-of take benchmarks"});
+         .hint = "a plan names it among its sources; --shapes-of takes benchmarks"});
   }
   YAML::Node root;
   try {

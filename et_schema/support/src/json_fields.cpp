@@ -209,26 +209,22 @@ void check_format(const JsonField& root, const DocumentFormat& format, std::stri
   }
   const JsonField version = root.at("version");
   const std::int64_t number = version.as_int();
-  if (number < 1) {
-    version.fail("1 or more");
-  }
-  if (number <= format.version) {
+  if (number == format.version) {
     return;
   }
   if (const auto tool_version = root.find("tool_version")) {
     writer = tool_version->as_text();
   }
   throw bad_input(
-      fmt::format("the {} is of a newer format than this program reads", format.noun),
+      fmt::format("the {} is of another version than this program reads", format.noun),
       {.file = root.source().file,
        .field = "version",
-       .expected = fmt::format("version {} or older, which Understudy {} reads", format.version,
-                               UNDERSTUDY_VERSION),
+       .expected =
+           fmt::format("version {}, which Understudy {} reads", format.version, UNDERSTUDY_VERSION),
        .got = fmt::format("version {}, written by Understudy {}", number,
                           writer.empty() ? "of an unknown version" : writer),
-       .hint = fmt::format(
-           "use that version of Understudy or a newer one, or make the {} again with this one",
-           format.noun)});
+       .hint = fmt::format("use that version of Understudy, or make the {} again with this one",
+                           format.noun)});
 }
 
 }  // namespace understudy::et_schema

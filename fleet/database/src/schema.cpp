@@ -25,9 +25,8 @@ std::string in_dialect(std::string_view sql, Dialect dialect) {
   return text;
 }
 
-// docs/formats.md, "fleet.db", says what each table holds. A step is never changed once it was
-// released: what is new is a step behind it.
-constexpr std::array kFirstTables = {
+// docs/formats.md, "fleet.db", says what each table holds.
+constexpr std::array kTables = {
     "CREATE TABLE job (id {id}, name TEXT NOT NULL UNIQUE, path TEXT NOT NULL, "
     "weight DOUBLE PRECISION NOT NULL, flags TEXT NOT NULL, added_utc TEXT NOT NULL, "
     "input_stat TEXT, input_hash TEXT, benchmark BIGINT, broken TEXT, broken_key TEXT, "
@@ -50,7 +49,7 @@ constexpr std::array kFirstTables = {
     "CREATE TABLE work (id {id}, night BIGINT NOT NULL REFERENCES night(id), kind TEXT NOT NULL, "
     "subject BIGINT NOT NULL, platform TEXT NOT NULL, state TEXT NOT NULL, owner TEXT, "
     "beat BIGINT NOT NULL, attempts BIGINT NOT NULL, outcome TEXT, detail TEXT, "
-    "UNIQUE (night, kind, subject, platform))",
+    "seconds DOUBLE PRECISION, UNIQUE (night, kind, subject, platform))",
     "CREATE INDEX work_by_state ON work (night, state, kind, platform)",
     "CREATE TABLE result (id {id}, benchmark_hash TEXT NOT NULL, platform TEXT NOT NULL, "
     "environment BIGINT NOT NULL REFERENCES environment(id), night BIGINT NOT NULL, "
@@ -93,20 +92,14 @@ void refuse_other_tables(Connection& connection) {
   }
 }
 
-void step_to_version_1(Connection& connection) {
-  refuse_other_tables(connection);
+void make_tables(Connection& connection) {
   connection.execute("CREATE TABLE fleet_version (version BIGINT NOT NULL)");
-  connection.execute("INSERT INTO fleet_version VALUES (0)");
+  connection.execute("INSERT INTO fleet_version VALUES ($1)", {std::int64_t{kSchemaVersion}});
   connection.execute("CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)");
   set_setting(connection, "id", et_schema::random_digits());
-  for (const std::string_view sql : kFirstTables) {
+  for (const std::string_view sql : kTables) {
     connection.execute(in_dialect(sql, connection.dialect()));
   }
-}
-
-/// How long who finished a piece of work had it in hand.
-void step_to_version_2(Connection& connection) {
-  connection.execute("ALTER TABLE work ADD COLUMN seconds DOUBLE PRECISION");
 }
 
 [[noreturn]] void refuse_empty(const std::string& url) {
@@ -127,46 +120,37 @@ bool is_of_this_version(Connection& connection) {
   }
 }
 
-using Step = void (*)(Connection&);
-constexpr auto kSteps = std::to_array<Step>({step_to_version_1, step_to_version_2});
-static_assert(kSteps.size() == kSchemaVersion);
-
 }  // namespace
 
-void migrate(Connection& connection, Opening opening, const std::string& url) {
-  const auto refuse_newer = [](int version) {
-    if (version > kSchemaVersion) {
-      throw et_schema::usage_error(
-          "the fleet was made by a newer version",
-          {.expected = fmt::format("tables of version {} or older", kSchemaVersion),
-           .got = std::to_string(version),
-           .hint = "update Understudy on this machine"});
-    }
-  };
+void prepare_tables(Connection& connection, Opening opening, const std::string& url) {
   if (is_of_this_version(connection)) {
     return;
   }
-  int version = 0;
   in_transaction(connection, [&] {
     if (connection.dialect() == Dialect::kPostgres) {
       connection.query("SELECT 1 FROM (SELECT pg_advisory_xact_lock(7386)) AS taken");
     }
-    version = version_of(connection);
-    refuse_newer(version);
-    if (version == 0 && opening == Opening::kExisting) {
-      refuse_other_tables(connection);
+    const int version = version_of(connection);
+    if (version == kSchemaVersion) {
+      return;  // made meanwhile
+    }
+    if (version != 0) {
+      throw et_schema::usage_error("the fleet was made by another version",
+                                   {.expected = fmt::format("tables of version {}", kSchemaVersion),
+                                    .got = std::to_string(version),
+                                    .hint = "use that version of Understudy, or make a new fleet"});
+    }
+    refuse_other_tables(connection);
+    if (opening == Opening::kExisting) {
       refuse_empty(url);
     }
-    for (int next = version; next < kSchemaVersion; ++next) {
-      kSteps.at(static_cast<std::size_t>(next))(connection);
-      connection.execute("UPDATE fleet_version SET version = $1", {std::int64_t{next + 1}});
-    }
+    make_tables(connection);
   });
 }
 
 std::unique_ptr<Connection> open_fleet(const std::string& url, Opening opening) {
   std::unique_ptr<Connection> connection = connect(url, opening, kPatienceSeconds);
-  migrate(*connection, opening, url);
+  prepare_tables(*connection, opening, url);
   return connection;
 }
 

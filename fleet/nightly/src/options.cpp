@@ -28,7 +28,6 @@ constexpr std::array kAllowed = {Flag{"--allow-partial", Takes::kNothing},
                                  Flag{"--obfuscate", Takes::kNothing},
                                  Flag{"--only", Takes::kOne},
                                  Flag{"--profile", Takes::kSeveral},
-                                 Flag{"--shapes-within", Takes::kOne},
                                  Flag{"--step", Takes::kOne},
                                  Flag{"--subgraph", Takes::kSeveral}};
 

@@ -307,7 +307,6 @@ class Linker {
     profile.unprofiled_step_ns = options_.unprofiled_step_ns;
     profile.minor_faults = options_.minor_faults;
     profile.profiled_minor_faults = options_.profiled_minor_faults;
-    profile.host_probe = options_.host_probe;
     profile.observer_ns_per_event = std::round(10 * cost.total_ns()) / 10;
     profile.observer_source = cost.source;
     profile.nodes_with_rf_id = nodes_.nodes.size();

@@ -4,12 +4,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <variant>
 
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
-#include "program_sizes.h"
 
 namespace understudy::generator::batch {
+
+namespace {
+
+/// Adds the integers that an argument is or lists.
+void add_numbers(const et_schema::Argument& argument, std::vector<std::int64_t>& numbers) {
+  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
+    numbers.push_back(*number);
+  } else if (const auto* list = std::get_if<et_schema::Argument::List>(&argument.value)) {
+    for (const et_schema::Argument& item : *list) {
+      add_numbers(item, numbers);
+    }
+  }
+}
+
+}  // namespace
 
 std::string text_of(const BatchTensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes, ","));
@@ -42,8 +58,7 @@ const BatchTensor& input(const BatchCall& call, std::size_t at) {
 std::vector<std::int64_t> numbers_at(const BatchCall& call, std::size_t argument) {
   std::vector<std::int64_t> numbers;
   if (argument < call.instruction.args.size()) {
-    for_each_integer(call.instruction.args[argument],
-                     [&](std::int64_t number) { numbers.push_back(number); });
+    add_numbers(call.instruction.args[argument], numbers);
   }
   return numbers;
 }

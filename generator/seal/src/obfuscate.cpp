@@ -357,9 +357,6 @@ class Obfuscator {
     profile.variables.clear();
     profile.kernel_settings.clear();
     hide_sentence(profile.observer_source);
-    if (profile.host_probe && !is_public_sentence(profile.host_probe->kind)) {
-      profile.host_probe.reset();
-    }
     for (et_schema::LostDeviceEvents& lost : profile.lost) {
       hide_sentence(lost.reason);
       lost.name = hide("kernel", lost.name);

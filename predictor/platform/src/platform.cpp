@@ -124,7 +124,7 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
   return rows;
 }
 
-/// What `read` makes of the fields of a platform file that is not newer than this program.
+/// What `read` makes of the fields of a platform file of this version.
 template <typename Read>
 auto with_root(std::string_view text, const std::string& file, Read&& read) {
   const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
@@ -132,18 +132,6 @@ auto with_root(std::string_view text, const std::string& file, Read&& read) {
   const JsonField root(document, source);
   et_schema::check_format(root, {"platform", kFormat, kPlatformVersion});
   return read(root, document);
-}
-
-void refuse_older(const JsonField& root, const std::string& file) {
-  if (const JsonField version = root.at("version"); version.as_int() < kPlatformVersion) {
-    throw et_schema::bad_input(
-        "the platform is of an older format, whose models mean something else",
-        {.file = file,
-         .field = "version",
-         .expected = fmt::format("version {}", kPlatformVersion),
-         .got = fmt::format("version {}", version.as_int()),
-         .hint = "fit its rows anew: calibrate OLD.platform.json -o NEW.platform.json"});
-  }
 }
 
 /// The machine that a platform's CPU rows are of. Its peaks are those of these rows: they are found
@@ -246,7 +234,6 @@ std::string to_json(const Platform& platform) {
 
 Platform parse_platform(std::string_view text, const std::string& file) {
   return with_root(text, file, [&](const JsonField& root, const nlohmann::json& document) {
-    refuse_older(root, file);
     PlatformContent content = read_content(root, document, file);
     Platform platform;
     read_json(root.at("operators"), platform.operators);

@@ -82,9 +82,8 @@ std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
   // original's gaps, iterations are compared with the unprofiled steps.
   const et_schema::RecordedProfile& profile = *program.profile;
   const std::optional<std::int64_t>& faults =
-      options.pace.kind == Pace::Kind::kAsap && profile.profiled_minor_faults
-          ? profile.profiled_minor_faults
-          : profile.minor_faults;
+      options.pace == Pace::kAsap && profile.profiled_minor_faults ? profile.profiled_minor_faults
+                                                                   : profile.minor_faults;
   return faults ? std::optional(static_cast<std::uint64_t>(*faults)) : std::nullopt;
 }
 

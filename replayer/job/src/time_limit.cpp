@@ -15,9 +15,8 @@ double expected_iteration_ms(const et_schema::Program& program, const ReplayOpti
   constexpr double kMilliOfNano = 1e-6;
   double expected_ms =
       first_iteration_ms * (1 + (options.slow ? options.slow->percent : 0) / kPercent);
-  if (options.pace.kind != Pace::Kind::kAsap && program.profile) {
-    const double factor = options.pace.kind == Pace::Kind::kScaled ? options.pace.factor : 1;
-    expected_ms += factor * static_cast<double>(program.profile->step_ns) * kMilliOfNano;
+  if (options.pace == Pace::kRecorded && program.profile) {
+    expected_ms += static_cast<double>(program.profile->step_ns) * kMilliOfNano;
   }
   return expected_ms;
 }

@@ -77,11 +77,6 @@ class IssueHook {
       streams_->abandon_iteration();
     }
   }
-  void set_gap_factor(double factor) {
-    if (pacer_) {
-      pacer_->set_factor(factor);
-    }
-  }
   void begin_measuring() {
     if (pacer_) {
       pacer_->begin_measuring();

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "gap_scale.h"
 #include "hooks.h"
 #include "own_threads.h"
 #include "replayer/device/device.h"
@@ -19,7 +18,7 @@
 namespace understudy::replayer {
 
 void Measurement::prepare_issue() {
-  const bool paces = options_.asked.pace.kind != Pace::Kind::kAsap;
+  const bool paces = options_.asked.pace == Pace::kRecorded;
   prepare_streams();
   if (!paces && !options_.asked.slow && streams_ == nullptr) {
     return;
@@ -31,7 +30,6 @@ void Measurement::prepare_issue() {
   std::optional<Slowdown> slowdown;
   if (paces) {
     pacer.emplace(make_pacer(threads));
-    gap_scale_ = GapScale::make(*program_.profile, options_.asked.pace);
   }
   if (options_.asked.slow) {
     slowdown.emplace(bound_, *options_.asked.slow);
@@ -65,7 +63,7 @@ void Measurement::prepare_streams() {
 }
 
 Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) const {
-  PacerOptions options{options_.asked.pace, own_threads};
+  PacerOptions options{.own_threads = own_threads};
   if (!options_.device.is_cpu()) {
     const auto events = std::make_shared<std::map<std::size_t, c10::Event>>();
     options.record_event = [device = options_.device, events](std::size_t step) {
@@ -89,7 +87,7 @@ Pacer Measurement::make_pacer(const std::vector<std::uint64_t>& own_threads) con
 }
 
 void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
-  use.mode = to_text(options_.asked.pace);
+  use.mode = to_string(options_.asked.pace);
   if (issue_ == nullptr || issue_->pacer() == nullptr) {
     return;
   }
@@ -101,10 +99,6 @@ void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
     }
   }
   all.report(use, iterations);
-  use.gap_factor = all.factor();
-  if (gap_scale_ != nullptr) {
-    gap_scale_->report(use);
-  }
 }
 
 }  // namespace understudy::replayer

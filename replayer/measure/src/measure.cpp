@@ -11,7 +11,6 @@
 
 #include "et_schema/support/error.h"
 #include "et_schema/support/statistics.h"
-#include "gap_scale.h"
 #include "gpu_observation.h"
 #include "hooks.h"
 #include "host_load.h"
@@ -198,9 +197,6 @@ double Measurement::timed(Run&& run) {
 }
 
 double Measurement::iterate() {
-  if (gap_scale_ != nullptr) {
-    issue_->set_gap_factor(gap_scale_->next());
-  }
   return timed([this] {
     run_iteration();
     finish_iteration(options_.device);
@@ -226,9 +222,6 @@ void Measurement::run_iteration() {
 void Measurement::measure_iterations(RankReport& report) {
   if (issue_ != nullptr) {
     issue_->begin_measuring();
-  }
-  if (gap_scale_ != nullptr) {
-    gap_scale_->begin_measuring();
   }
   if (own_threads_ != nullptr) {
     for (IssueHook* const hook : own_threads_->hooks()) {

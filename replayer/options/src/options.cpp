@@ -12,9 +12,6 @@
 namespace understudy::replayer {
 namespace {
 
-constexpr std::string_view kScaledPrefix = "scaled:";
-constexpr double kMostFactor = 1e6;
-
 std::string on_or_off(bool flag) {
   return flag ? "on" : "off";
 }
@@ -29,43 +26,8 @@ std::string faults_text(const ReplayOptions& options) {
 
 }  // namespace
 
-std::optional<Pace> parse_pace(std::string_view text) {
-  if (text == "asap") {
-    return Pace{};
-  }
-  if (text == "recorded") {
-    return Pace{Pace::Kind::kRecorded, 1};
-  }
-  if (text == "host") {
-    return Pace{Pace::Kind::kHost, 1};
-  }
-  if (!text.starts_with(kScaledPrefix)) {
-    return std::nullopt;
-  }
-  text.remove_prefix(kScaledPrefix.size());
-  double factor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  // Written so that it refuses a NaN.
-  if (!whole || !(factor >= 0 && factor <= kMostFactor)) {
-    return std::nullopt;
-  }
-  return Pace{Pace::Kind::kScaled, factor};
-}
-
-std::string to_text(const Pace& pace) {
-  switch (pace.kind) {
-    case Pace::Kind::kAsap:
-      return "asap";
-    case Pace::Kind::kRecorded:
-      return "recorded";
-    case Pace::Kind::kHost:
-      return "host";
-    case Pace::Kind::kScaled:
-      return fmt::format("{}{}", kScaledPrefix, pace.factor);
-  }
-  UNDERSTUDY_ASSERT(false);
-  return {};
+std::string_view to_string(Pace pace) {
+  return pace == Pace::kAsap ? "asap" : "recorded";
 }
 
 std::string_view to_string(Place place) {
@@ -84,7 +46,7 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   std::map<std::string, std::string> settings = {
       {"seed", std::to_string(options.seed)},
       {"warmup", std::to_string(options.warmup)},
-      {"pace", to_text(options.pace)},
+      {"pace", std::string(to_string(options.pace))},
       {"page_faults", faults_text(options)},
       {"leaves", on_or_off(options.leaves)},
       {"continue_on_error", on_or_off(options.continue_on_error)}};

@@ -12,7 +12,6 @@
 #include "et_schema/support/assert.h"
 #include "et_schema/support/error.h"
 #include "et_schema/support/spin_pause.h"
-#include "replayer/run/host_probe.h"
 
 namespace understudy::replayer {
 namespace {
@@ -182,14 +181,9 @@ Pacer::Issue Pacer::issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWo
   return issue;
 }
 
-std::chrono::nanoseconds Pacer::scaled(std::int64_t gap_ns) const {
-  return std::chrono::nanoseconds(std::llround(static_cast<double>(gap_ns) * factor_));
-}
-
 Pacer::TimePoint Pacer::planned(const Issue& issue) const {
   const std::int64_t left_out_ns = options_.wait_for_device ? 0 : issue.waits_ns;
-  return begin_ + std::chrono::nanoseconds(issue.start_ns - left_out_ns - issue.gaps_ns) +
-         scaled(issue.gaps_ns);
+  return begin_ + std::chrono::nanoseconds(issue.start_ns - left_out_ns);
 }
 
 void Pacer::begin_iteration() {
@@ -198,7 +192,6 @@ void Pacer::begin_iteration() {
 }
 
 void Pacer::follow(const Pacer& other) {
-  factor_ = other.factor_;
   begin_ = last_end_ = other.begin_;
   issue_errors_ns_ = 0;
 }
@@ -209,7 +202,7 @@ void Pacer::wait(std::size_t index) {
     return;
   }
   const std::int64_t gap_ns = wait_for_device(issue);
-  const TimePoint deadline = last_end_ + scaled(gap_ns);
+  const TimePoint deadline = last_end_ + std::chrono::nanoseconds(gap_ns);
   TimePoint now = options_.clock->now();
   if (now > deadline) {
     ++seen_.unready;
@@ -234,8 +227,8 @@ std::int64_t Pacer::wait_for_device(const Issue& issue) {
   }
   const Wait& wait = waits_[issue.wait];
   const std::int64_t before_ns = std::min(wait.before_ns, issue.gap_ns);
-  const TimePoint begin =
-      options_.clock->wait_until(last_end_ + scaled(before_ns), options_.clock->now());
+  const TimePoint begin = options_.clock->wait_until(
+      last_end_ + std::chrono::nanoseconds(before_ns), options_.clock->now());
   options_.wait_for_device(wait.waits_for, wait.behind);
   last_end_ = options_.clock->now();
   seen_.device_wait_ns += (last_end_ - begin).count();
@@ -253,8 +246,8 @@ void Pacer::ended(std::size_t index) {
 
 void Pacer::end_iteration() {
   const std::int64_t gap_ns = wait_for_device(end_);
-  const TimePoint end =
-      options_.clock->wait_until(last_end_ + scaled(gap_ns), options_.clock->now());
+  const TimePoint end = options_.clock->wait_until(last_end_ + std::chrono::nanoseconds(gap_ns),
+                                                   options_.clock->now());
   seen_.end_drifts_ns.add((end - planned(end_)).count());
 }
 
@@ -298,40 +291,15 @@ void Pacer::report(et_schema::PaceUse& use, std::size_t iterations) const {
   }
 }
 
-namespace {
-
-[[noreturn]] void refuse(const char* summary, std::string expected, std::string got,
-                         const char* hint) {
-  throw et_schema::usage_error(
-      summary,
-      {.field = "--pace", .expected = std::move(expected), .got = std::move(got), .hint = hint});
-}
-
-}  // namespace
-
-void check_pace(const et_schema::Program& program, const Pace& pace) {
-  if (pace.kind == Pace::Kind::kAsap) {
-    return;
-  }
-  if (!program.profile) {
-    refuse("the benchmark does not say when the original issued its operators",
-           "asap, or a benchmark that a profile was linked to", to_text(pace),
-           "Make the benchmark anew with `generate --profile`, from a Kineto profile of the "
-           "same step; a folder that scripts/capture wrote holds one.");
-  }
-  if (pace.kind != Pace::Kind::kHost) {
-    return;
-  }
-  if (!program.profile->host_probe) {
-    refuse("the benchmark does not say how fast the original's host was",
-           "recorded, or a benchmark of a capture that holds host probes", to_text(pace),
-           "Capture again with scripts/capture, which records them, or take --pace recorded.");
-  }
-  if (program.profile->host_probe->kind != HostProbe::kind()) {
-    refuse("the original's host was probed with another program",
-           "host probes of kind " + HostProbe::kind(), program.profile->host_probe->kind,
-           "Replay with the LibTorch of the capture, capture again with this one, or take --pace "
-           "recorded.");
+void check_pace(const et_schema::Program& program, Pace pace) {
+  if (pace == Pace::kRecorded && !program.profile) {
+    throw et_schema::usage_error(
+        "the benchmark does not say when the original issued its operators",
+        {.field = "--pace",
+         .expected = "asap, or a benchmark that a profile was linked to",
+         .got = std::string(to_string(pace)),
+         .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of the "
+                 "same step; a folder that scripts/capture wrote holds one."});
   }
 }
 

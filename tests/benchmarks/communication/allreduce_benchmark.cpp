@@ -171,8 +171,7 @@ Replayed replay(Backend& backend, const Beside& beside) {
   replayer::ReplayOptions options;
   options.comm_order = matching::match_programs(
       bench.programs, bench.groups)[static_cast<std::size_t>(backend.rank())];
-  options.pace.kind =
-      beside.gap_ns > 0 ? replayer::Pace::Kind::kRecorded : replayer::Pace::Kind::kAsap;
+  options.pace = beside.gap_ns > 0 ? replayer::Pace::kRecorded : replayer::Pace::kAsap;
   options.warmup = 1;
   options.iterations = 5;
   options.passes = 1;

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "composer/mix/fit.h"
 #include "testing/error_text.h"
 #include "testing/made_program.h"
 
@@ -333,14 +332,6 @@ TEST(Compose, RefusesWhatCannotBe) {
             "a wire's end that the piece does not have\n  file:     plan.yaml\n  field:    line 9\n"
             "  expected: outputs below 1 of p, inputs below 2 of q\n  got:      p.4 to q.0\n"
             "  hint:     compose --list PLAN shows them\n");
-}
-
-TEST(Fit, FindsTheFewestStepsWithTheShares) {
-  const Fit found = fit({{"one", 0.25}, {"slow", 0.75}}, 1, 0.001, load);
-  EXPECT_EQ(found.steps, (std::vector<std::uint64_t>{1, 1}));  // one takes 3 us, the other 9
-  EXPECT_NEAR(found.shares[1], 0.75, 1e-9);
-  EXPECT_NEAR(found.distance, 0, 1e-9);
-  EXPECT_EQ(compose(found.plan, load).programs[0].instructions.size(), 6U);
 }
 
 TEST(Compose, PlacesInTheHeapOfAnotherProcessAreNotTaken) {

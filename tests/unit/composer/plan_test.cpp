@@ -54,12 +54,11 @@ TEST(Plan, IsReadWhole) {
 }
 
 TEST(Plan, ABenchmarkIsNone) {
-  EXPECT_EQ(
-      plan_refusal("PK\x03\x04\x14"),
-      "this is no plan\n  file:     plan.yaml\n"
-      "  expected: a plan in YAML (docs/compose.md)\n"
-      "  got:      a benchmark, or another zip file\n"
-      "  hint:     a plan names it among its sources; --fit and --shapes-of take benchmarks\n");
+  EXPECT_EQ(plan_refusal("PK\x03\x04\x14"),
+            "this is no plan\n  file:     plan.yaml\n"
+            "  expected: a plan in YAML (docs/compose.md)\n"
+            "  got:      a benchmark, or another zip file\n"
+            "  hint:     a plan names it among its sources; --shapes-of takes benchmarks\n");
 }
 
 TEST(Plan, RefusalsNameTheLine) {

@@ -168,9 +168,6 @@ class RandomBench {
       profile.outside.push_back(
           {static_cast<et_schema::Outside>(below(kOutsideCount)), text(), duration(), duration()});
     }
-    if (coin()) {
-      profile.host_probe = {text(), 0.5 + static_cast<double>(below(1000))};
-    }
     for (std::uint64_t i = below(3); i > 0; --i) {
       profile.device_waits.push_back({static_cast<std::int64_t>(below(1000)), duration(),
                                       static_cast<DeviceWait::For>(below(3))});

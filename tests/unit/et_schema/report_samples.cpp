@@ -27,7 +27,7 @@ RankReport sample_rank_report(int rank) {
   report.host_overhead_ns_per_operator = 120.25 + rank;
   report.host_overhead_resolution_ns = 25.5;
   report.losses = {{"aliases", 5}, {"orphan_nodes", 1 + number}};
-  report.pace.mode = "host";
+  report.pace.mode = "recorded";
   report.pace.paced = 650;
   report.pace.on_time = 1900;
   report.pace.unready = 50;
@@ -43,9 +43,6 @@ RankReport sample_rank_report(int rank) {
   report.pace.drift_p99_us = 80;
   report.pace.drift_end_us = rank == 0 ? 20.0 : -40.0;
   report.pace.device_wait_recorded_ms = 1.5;
-  report.pace.recorded_probe_us = 400;
-  report.pace.probe_us = 300 * slower;
-  report.pace.gap_factor = 0.75 * slower;
   report.counters = {20 * slower,
                      1000,
                      0,

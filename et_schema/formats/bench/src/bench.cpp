@@ -257,8 +257,7 @@ std::string hashed(std::string_view text) {
 /// "--subgraph encoder" → "--subgraph #…"; what has a fixed set of values tells nothing.
 std::string hashed_filter(const std::string& filter) {
   const std::size_t blank = filter.find(' ');
-  const bool tells_nothing = blank == std::string::npos || filter.starts_with("--only ") ||
-                             filter.starts_with("--shapes-within ");
+  const bool tells_nothing = blank == std::string::npos || filter.starts_with("--only ");
   // That of a benchmark which is written again is hashed already.
   if (tells_nothing || filter.find(" #") == blank) {
     return filter;

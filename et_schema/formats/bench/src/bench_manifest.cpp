@@ -157,11 +157,6 @@ void members(auto& json, SameAs<OutsideTime> auto& row) {
   json.if_any("classes", row.kernel_classes);
 }
 
-void members(auto& json, SameAs<HostProbe> auto& probe) {
-  json("kind", probe.kind);
-  json("us", probe.us);
-}
-
 void members(auto& json, SameAs<DeviceWait> auto& wait) {
   json("start_ns", wait.start_ns);
   json("host_ns", wait.host_ns);
@@ -210,7 +205,6 @@ void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json.if_any("outside", profile.outside);
   json.if_any("kernel_settings", profile.kernel_settings, kFreeText);
   json.if_any("variables", profile.variables, kFreeText);
-  json.unless(std::nullopt, "host_probe", profile.host_probe);
   json.if_any("device_waits", profile.device_waits);
   json.if_any("stream_waits", profile.stream_waits);
 }

@@ -67,10 +67,6 @@ class Checker {
              std::to_string(std::min(row.host_ns, row.device_ns)));
       }
     }
-    if (profile.host_probe && !(profile.host_probe->us > 0)) {
-      fail("profile.host_probe.us", "microseconds above 0",
-           fmt::format("{}", profile.host_probe->us));
-    }
     std::int64_t last_ns = 0;
     for (const DeviceWait& wait : profile.device_waits) {
       if (wait.start_ns < last_ns || wait.start_ns > kLatestNs) {

@@ -13,17 +13,6 @@ namespace {
 constexpr const char* kFormat = "understudy-capture";
 constexpr int kVersion = 1;
 
-std::vector<double> read_probes(const JsonField& field) {
-  std::vector<double> times_us;
-  for (const JsonField& item : field.items()) {
-    times_us.push_back(item.as_double());
-    if (!(times_us.back() > 0)) {
-      item.fail("microseconds above 0");
-    }
-  }
-  return times_us;
-}
-
 std::map<std::string, std::string> read_texts(const JsonField& rank, const char* key) {
   std::map<std::string, std::string> texts;
   if (const auto field = rank.find(key); field && !field->is_null()) {
@@ -75,11 +64,6 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
       rank.observer->kineto_launch_ns = launch->as_double_or_null();
     }
   }
-  const auto probe = field.find("host_probe");
-  if (probe && !probe->is_null()) {
-    rank.probe = {probe->at("kind").as_text(), read_probes(probe->at("kineto_only_us")),
-                  read_probes(probe->at("et_us"))};
-  }
   return rank;
 }
 
@@ -88,20 +72,7 @@ std::optional<std::int64_t> whole_median(const std::vector<std::int64_t>& values
   return middle ? std::optional(static_cast<std::int64_t>(*middle)) : std::nullopt;
 }
 
-std::optional<HostProbe> median_probe(const CapturedProbe& probe, std::vector<double> times_us) {
-  const std::optional<double> us = median(std::move(times_us));
-  return us ? std::optional(HostProbe{probe.kind, *us}) : std::nullopt;
-}
-
 }  // namespace
-
-std::optional<HostProbe> CapturedRank::profiled_probe() const {
-  return probe ? median_probe(*probe, probe->profiled_us) : std::nullopt;
-}
-
-std::optional<HostProbe> CapturedRank::traced_probe() const {
-  return probe ? median_probe(*probe, probe->traced_us) : std::nullopt;
-}
 
 std::optional<std::int64_t> CapturedRank::median_step_ns() const {
   return whole_median(step_ns);

@@ -84,51 +84,33 @@ TEST_P(Databases, PatienceEnds) {
             "  hint:     see what holds it; what was finished is kept, run the command again");
 }
 
-TEST_P(Databases, NewerTablesAreRefused) {
+TEST_P(Databases, TablesOfAnotherVersionAreRefused) {
   const auto connection = open();
   connection->execute("UPDATE fleet_version SET version = 99");
-  EXPECT_EQ(testing_errors::error_of([&] { return migrate(*connection); }),
-            "the fleet was made by a newer version\n"
-            "  expected: tables of version 2 or older\n"
+  EXPECT_EQ(testing_errors::error_of([&] { return prepare_tables(*connection); }),
+            "the fleet was made by another version\n"
+            "  expected: tables of version 1\n"
             "  got:      99\n"
-            "  hint:     update Understudy on this machine");
-}
-
-TEST_P(Databases, OlderTablesAreBroughtUp) {
-  const auto connection = open();
-  connection->execute(
-      "INSERT INTO night (opened_utc, state, jobs, unchanged, options) VALUES "
-      "('2026-01-01', 'open', 1, 0, '{}')");
-  connection->execute("ALTER TABLE work DROP COLUMN seconds");
-  connection->execute(
-      "INSERT INTO work (night, kind, subject, platform, state, beat, attempts) "
-      "SELECT id, 'generate', 1, '', 'done', 0, 1 FROM night");
-  connection->execute("UPDATE fleet_version SET version = 1");
-  migrate(*connection, Opening::kExisting);
-  const Rows rows = connection->query("SELECT subject, seconds FROM work");
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows.front().integer(0), 1);
-  EXPECT_TRUE(rows.front().is_null(1));
-  EXPECT_EQ(connection->query("SELECT version FROM fleet_version").front().integer(0), 2);
+            "  hint:     use that version of Understudy, or make a new fleet");
 }
 
 TEST_P(Databases, AnEmptyOneIsNoFleet) {
   const auto connection = connect(url(), Opening::kCreate, 1);
   EXPECT_EQ(testing_errors::error_of(
-                [&] { return migrate(*connection, Opening::kExisting, "fleet.db"); }),
+                [&] { return prepare_tables(*connection, Opening::kExisting, "fleet.db"); }),
             "no fleet found\n"
             "  file:     fleet.db\n"
             "  expected: a fleet's tables\n"
             "  got:      a database without any\n"
             "  hint:     make them: fleet init; or restore the copy that `fleet gc --backup` made");
-  migrate(*connection);
-  migrate(*connection, Opening::kExisting);
+  prepare_tables(*connection);
+  prepare_tables(*connection, Opening::kExisting);
 }
 
 TEST_P(Databases, OtherTablesAreLeftAlone) {
   const auto connection = connect(url(), Opening::kCreate, 1);
   connection->execute("CREATE TABLE job (a BIGINT)");
-  EXPECT_THROW(migrate(*connection), et_schema::Error);
+  EXPECT_THROW(prepare_tables(*connection), et_schema::Error);
   EXPECT_TRUE(connection->query("SELECT a FROM job").empty());
 }
 

@@ -314,11 +314,11 @@ TEST(ReadRows, OurOwnAreRefusedByLineAndField) {
                                    "hint: measure again, or remove the line"));
   text.replace(text.find("\"version\":1"), 11, "\"version\":2");
   EXPECT_EQ(message_of(text),
-            told("the file of collective rows is of a newer format than this program reads",
+            told("the file of collective rows is of another version than this program reads",
                  "file: rows.txt, line 1", "field: version",
-                 "expected: version 1 or older, which Understudy 0.1.0 reads",
+                 "expected: version 1, which Understudy 0.1.0 reads",
                  "got: version 2, written by Understudy 0.1.0",
-                 "hint: use that version of Understudy or a newer one, or make the file of "
+                 "hint: use that version of Understudy, or make the file of "
                  "collective rows again with this one"));
 }
 

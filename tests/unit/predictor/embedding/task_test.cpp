@@ -61,12 +61,12 @@ TEST(Tables, AreRefusedByField) {
             "  got:      a again\n"
             "  hint:     docs/formats.md, \"Tables\", has an example\n");
   EXPECT_EQ(tables_message(R"({"format":"understudy-tables","version":2,"tables":[]})"),
-            "the file of tables is of a newer format than this program reads\n"
+            "the file of tables is of another version than this program reads\n"
             "  file:     tables.json\n"
             "  field:    version\n"
-            "  expected: version 1 or older, which Understudy 0.1.0 reads\n"
+            "  expected: version 1, which Understudy 0.1.0 reads\n"
             "  got:      version 2, written by Understudy of an unknown version\n"
-            "  hint:     use that version of Understudy or a newer one, or make the file of tables "
+            "  hint:     use that version of Understudy, or make the file of tables "
             "again with this one\n");
 }
 

@@ -711,7 +711,7 @@ class PacedOnGpu : public ::testing::Test {
   RankRun replay() {
     const et_schema::Bench bench = bench_of(builder_.program());
     ReplayOptions options = gpu_options(kIterations);
-    options.pace = {Pace::Kind::kRecorded};
+    options.pace = Pace::kRecorded;
     const auto backend = backends::make_single_backend({});
     return replay_rank(bench, 0, *backend, options);
   }

@@ -55,12 +55,8 @@ TEST_F(TimeLimitTest, HasRoomForTheOriginalsGaps) {
   program_.profile.emplace();
   program_.profile->step_ns = 20'000'000'000;
   EXPECT_EQ(limit_s(10'000), 200);
-  options_.pace = {Pace::Kind::kRecorded};
+  options_.pace = Pace::kRecorded;
   EXPECT_EQ(limit_s(10'000), 600);
-  options_.pace = {Pace::Kind::kHost};
-  EXPECT_EQ(limit_s(10'000), 600);
-  options_.pace = {Pace::Kind::kScaled, 3};
-  EXPECT_EQ(limit_s(10'000), 1400);
 }
 
 TEST_F(TimeLimitTest, HasRoomForAPlantedSlowdown) {

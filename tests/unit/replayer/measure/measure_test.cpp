@@ -15,7 +15,6 @@
 #include "fixture.h"
 #include "hooks.h"
 #include "pass_budget.h"
-#include "replayer/run/host_probe.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -99,24 +98,6 @@ TEST(PassBudget, IsWhatAPersonWaitsFor) {
   EXPECT_EQ(pass_budget(std::nullopt, std::vector<double>(20, 1)), (PassBudget{200, 2000}));
   EXPECT_EQ(pass_budget(7, std::vector<double>(50, 60)),
             (PassBudget{7, std::numeric_limits<double>::infinity()}));
-}
-
-TEST_F(MeasureTest, AtTheHostsPaceGapsGrowWithItsProbe) {
-  multiply(1);
-  constexpr std::int64_t kStart_ns = 20'000;
-  constexpr double kRecordedProbe_us = 1;  // no host is as fast
-  et_schema::Program& program = builder_.program();
-  program.instructions[0].timing.emplace().start_ns = kStart_ns;
-  program.profile.emplace().step_ns = 2 * kStart_ns;
-  program.profile->host_probe = {HostProbe::kind(), kRecordedProbe_us};
-  options_.asked.pace = {Pace::Kind::kHost};
-  const et_schema::RankReport report = measure();
-  EXPECT_EQ(report.pace.mode, "host");
-  EXPECT_EQ(report.pace.recorded_probe_us, kRecordedProbe_us);
-  ASSERT_TRUE(report.pace.gap_factor.has_value());
-  EXPECT_GT(*report.pace.gap_factor, 2);
-  // Each waited for its scaled gap, whatever else the host did.
-  EXPECT_GT(report.iteration_ms.min, 2 * kStart_ns * 1e-6);
 }
 
 TEST_F(MeasureTest, TimesOfInstructionsCarryWhatTheMachineCounts) {

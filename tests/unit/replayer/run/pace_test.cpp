@@ -47,21 +47,6 @@ class FakeClock final : public PaceClock {
   TimePoint now_{};
 };
 
-TEST(Pace, IsReadAsItIsWritten) {
-  for (const char* text : {"asap", "recorded", "host", "scaled:0.5", "scaled:0", "scaled:2"}) {
-    const std::optional<Pace> pace = parse_pace(text);
-    ASSERT_TRUE(pace.has_value()) << text;
-    EXPECT_EQ(to_text(*pace), text);
-  }
-}
-
-TEST(Pace, RefusesWhatIsNone) {
-  for (const char* text : {"", "fast", "scaled", "scaled:", "scaled:-1", "scaled:x", "scaled:1x",
-                           "scaled:nan", "scaled:inf", "scaled:1e9", "Recorded", "recorded "}) {
-    EXPECT_FALSE(parse_pace(text).has_value()) << text;
-  }
-}
-
 class PaceTest : public ReplayerTest {
  protected:
   PaceTest() {
@@ -91,14 +76,12 @@ class PaceTest : public ReplayerTest {
   }
   /// A hook that holds back for next to no time.
   [[nodiscard]] IssueHook hook() {
-    return {result_.program, Pacer(builder_.program(), result_.program, {.pace = kRecorded}),
-            std::nullopt};
+    return {result_.program, Pacer(builder_.program(), result_.program, {}), std::nullopt};
   }
-  [[nodiscard]] Pacer pacer(Pace pace = kRecorded,
-                            decltype(PacerOptions::wait_for_device) wait_for_device = {}) {
+  [[nodiscard]] Pacer pacer(decltype(PacerOptions::wait_for_device) wait_for_device = {}) {
     return {builder_.program(),
             result_.program,
-            {.pace = pace, .wait_for_device = std::move(wait_for_device), .clock = &clock_}};
+            {.wait_for_device = std::move(wait_for_device), .clock = &clock_}};
   }
   void add_wait(std::int64_t start_ns, std::int64_t host_ns,
                 DeviceWait::For waits_for = DeviceWait::For::kDevice) {
@@ -126,7 +109,6 @@ class PaceTest : public ReplayerTest {
     return use;
   }
 
-  static constexpr Pace kRecorded{Pace::Kind::kRecorded, 1};
   FakeClock clock_;
   std::int64_t loop_ns_ = 0;  ///< what the loop takes before each operator
   SlotId x_ = 0;
@@ -236,18 +218,6 @@ TEST_F(PaceTest, WhatTheCallerOverlappedIsNoGapOfIts) {
   EXPECT_EQ(play(paced, {0, 0, 0}), (Times{0, 0, 0, 0}));
 }
 
-TEST_F(PaceTest, ScaledGapsChangeTheStep) {
-  add_timed(20 * kMillisecond_ns, kMillisecond_ns);
-  finish(41 * kMillisecond_ns);
-  Pacer scaled = pacer({Pace::Kind::kScaled, 0.25});
-  EXPECT_EQ(play(scaled, {kMillisecond_ns}), (Times{5 * kMillisecond_ns, 11 * kMillisecond_ns}));
-  EXPECT_EQ(use_of(scaled).drift_end_us, 0.0) << "from the starts that the scaled gaps give";
-  Pacer of_host = pacer({Pace::Kind::kHost, 1});
-  of_host.set_factor(1.5);
-  EXPECT_EQ(play(of_host, {kMillisecond_ns}), (Times{30 * kMillisecond_ns, 61 * kMillisecond_ns}));
-  EXPECT_EQ(use_of(of_host).drift_end_us, 0.0);
-}
-
 TEST_F(PaceTest, WithoutADeviceNothingIsWaitedFor) {
   add_timed(2 * kMillisecond_ns, kMillisecond_ns);
   add_timed(6 * kMillisecond_ns, kMillisecond_ns);
@@ -272,7 +242,7 @@ TEST_F(PaceTest, TheDeviceIsWaitedForWhereTheOriginalDid) {
   add_wait(4 * kMillisecond_ns, kMillisecond_ns, DeviceWait::For::kEvent);
   add_wait(9 * kMillisecond_ns, kMillisecond_ns);
   std::vector<std::pair<DeviceWait::For, std::int64_t>> waits;
-  Pacer paced = pacer(kRecorded, [&](DeviceWait::For waits_for, std::optional<std::size_t>) {
+  Pacer paced = pacer([&](DeviceWait::For waits_for, std::optional<std::size_t>) {
     waits.emplace_back(waits_for, clock_.since_start_ns());
     clock_.pass(3 * kMillisecond_ns);
   });
@@ -308,8 +278,7 @@ TEST_F(PaceTest, AnEventIsWaitedForBehindTheStepThatHadEndedThen) {
   Pacer paced{
       builder_.program(),
       result_.program,
-      {.pace = kRecorded,
-       .wait_for_device = [&](DeviceWait::For,
+      {.wait_for_device = [&](DeviceWait::For,
                               std::optional<std::size_t> behind) { waits.push_back(behind); },
        .record_event = [&](std::size_t step) { recorded.push_back(step); },
        .clock = &clock_}};
@@ -325,9 +294,8 @@ TEST_F(PaceTest, WaitsOfOneGapAreOneForAllThatTheyWaitFor) {
   add_wait(3 * kMillisecond_ns, kMillisecond_ns, DeviceWait::For::kDevice);
   add_wait(6 * kMillisecond_ns + 1, 100);  // within the operator: its own
   std::vector<DeviceWait::For> waits;
-  Pacer paced = pacer(kRecorded, [&](DeviceWait::For waits_for, std::optional<std::size_t>) {
-    waits.push_back(waits_for);
-  });
+  Pacer paced = pacer(
+      [&](DeviceWait::For waits_for, std::optional<std::size_t>) { waits.push_back(waits_for); });
   EXPECT_EQ(play(paced, {kMillisecond_ns}), (Times{4 * kMillisecond_ns, 5 * kMillisecond_ns}));
   EXPECT_EQ(waits, std::vector<DeviceWait::For>{DeviceWait::For::kDevice});
   EXPECT_EQ(use_of(paced).device_waits, 2U);

@@ -110,16 +110,6 @@ class ArgumentFacts {
   std::size_t count_ = 0;
 };
 
-/// How an operator's results come by their sizes.
-enum class SizeRule : std::uint8_t {
-  kUnknown,
-  kSame,      ///< each is a size of an argument, or an argument
-  kReshaped,  ///< other sizes with as many elements
-  kOneDim,    ///< like kSame, but for the dimension that "dim" names
-  kChannels,  ///< like kSame in the first two dimensions; the others are computed
-  kIndexed    ///< like kSame, but for tensors of integers, whose content tells sizes
-};
-
 /// How the dimension that grows with the batch gets from an operator's arguments to its results.
 enum class BatchRule : std::uint8_t {
   kNoRule,
@@ -178,7 +168,6 @@ enum class SparsePart : std::uint8_t { kNone, kIndices, kValues, kCoalesced };
 struct OperatorFacts {
   std::string_view name = {};  ///< without overload; a row holds for the in-place form too
   ArgumentFacts arguments = {};
-  SizeRule sizes = SizeRule::kUnknown;
   BatchRule batch = BatchRule::kNoRule;
   std::string_view moves = {};  ///< the argument whose values, unchanged, the result holds
   MovedOrder order = MovedOrder::kSame;

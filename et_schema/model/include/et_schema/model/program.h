@@ -280,14 +280,6 @@ struct LostDeviceEvents {
   bool operator==(const LostDeviceEvents&) const = default;
 };
 
-/// How long a fixed piece of interpreter work took beside the steps (docs/metrics.md, "Host
-/// probe"). Two probes of one kind compare two hosts, or one host at two times.
-struct HostProbe {
-  std::string kind;  ///< what was run, and by which LibTorch: "torchscript-1 2.11.0"
-  double us = 0;     ///< the median over the steps
-  bool operator==(const HostProbe&) const = default;
-};
-
 /// RecordedProfile::observer_source where the capture measured the cost; else it is read from the
 /// profile, which shows the cheapest events only.
 inline constexpr std::string_view kObserverMeasured = "measured at the capture";
@@ -371,7 +363,6 @@ struct RecordedProfile {
   /// (docs/formats.md, "capture.json").
   std::map<std::string, std::string> kernel_settings = {};
   std::map<std::string, std::string> variables = {};
-  std::optional<HostProbe> host_probe = {};   ///< beside the profiled steps, if captured
   std::vector<DeviceWait> device_waits = {};  ///< of the step of device_work, in order of start
   std::vector<StreamWait> stream_waits = {};  ///< where the profile tells events, in order of start
   bool operator==(const RecordedProfile&) const = default;

@@ -6,9 +6,9 @@
 namespace understudy::et_schema {
 
 /// What releases of PyTorch, fbgemm, torchvision and torchaudio register under a name without
-/// overload, "aten::add": a line for each overload. scripts/public_operators makes the list. A line
-/// is the whole schema of an operator of the pinned releases that can be called, with "int" for
-/// "SymInt"; of others the name alone.
+/// overload, "aten::add": a line for each overload. scripts/checks/public_operators makes the list.
+/// A line is the whole schema of an operator of the pinned releases that can be called, with "int"
+/// for "SymInt"; of others the name alone.
 [[nodiscard]] std::span<const std::string_view> public_operators(std::string_view op);
 
 /// Whether there is an operator of this name: "aten::add.Tensor", or "aten::add" where the overload

@@ -12,7 +12,7 @@
 namespace understudy::et_schema {
 
 /// Version of the report's format; see bench.h for the rule.
-inline constexpr int kReportVersion = 2;
+inline constexpr int kReportVersion = 1;
 
 /// Iteration times; percentiles as in statistics.h. All null without
 /// samples.
@@ -149,9 +149,6 @@ struct PaceUse {
   std::optional<double> device_wait_recorded_ms;  ///< Σ recorded time of the waits, an iteration
   std::optional<double>
       device_wait_ms;  ///< what these took here; null where nothing was waited for
-  std::optional<double> recorded_probe_us;  ///< the host probe beside the original's steps
-  std::optional<double> probe_us;           ///< and beside the iterations: their median
-  std::optional<double> gap_factor;         ///< gaps were the recorded ones times this: the median
 };
 
 /// Where an iteration waits, and what tells so: the trace or the profile, the flow of data, or

@@ -118,7 +118,7 @@ inline constexpr std::array<CountRow<PaceUse>, 6> kPaceCounts = {{
     {"device_waits", &PaceUse::device_waits, OverRanks::kSum,
      "recorded waits for the device between operators"},
 }};
-inline constexpr std::array<FigureRow<PaceUse>, 12> kPaceFigures = {{
+inline constexpr std::array<FigureRow<PaceUse>, 9> kPaceFigures = {{
     {"error_median_us", &PaceUse::error_median_us, OverRanks::kFarthest,
      "after their time, median of those that kept it"},
     {"error_p99_us", &PaceUse::error_p99_us, OverRanks::kFarthest,
@@ -135,11 +135,6 @@ inline constexpr std::array<FigureRow<PaceUse>, 12> kPaceFigures = {{
     {"device_wait_recorded_ms", &PaceUse::device_wait_recorded_ms, OverRanks::kFarthest,
      "waits for the device as recorded, in sum"},
     {"device_wait_ms", &PaceUse::device_wait_ms, OverRanks::kFarthest, "waits for the device here"},
-    {"recorded_probe_us", &PaceUse::recorded_probe_us, OverRanks::kFarthest,
-     "the host probe beside the original's steps"},
-    {"probe_us", &PaceUse::probe_us, OverRanks::kFarthest,
-     "the host probe beside the iterations, median"},
-    {"gap_factor", &PaceUse::gap_factor, OverRanks::kFarthest, "times the recorded gaps"},
 }};
 
 inline constexpr std::array<CountRow<WaitUse>, 6> kWaitCounts = {{

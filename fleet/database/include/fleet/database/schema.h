@@ -7,17 +7,17 @@
 
 namespace understudy::fleet {
 
-/// Version of the tables. A migration takes a fleet from each version to the next.
-inline constexpr int kSchemaVersion = 2;
+/// Version of the tables.
+inline constexpr int kSchemaVersion = 1;
 
-/// Makes the tables, or brings older ones up to this version. Safe beside others that do the same.
-/// Throws Error (usage) on tables of a newer version, or of something else; and, with `kExisting`,
-/// where there are none: a database that lost its content is no fleet without jobs. `url` is named
-/// in that error.
-void migrate(Connection& connection, Opening opening = Opening::kCreate,
-             const std::string& url = {});
+/// Creates the tables unless they exist. Safe beside other processes that do the same. Throws Error
+/// (usage) if the tables are of another version or of another program; and, with `kExisting`, if
+/// there are none: a database that lost its content is no fleet without jobs. That error names
+/// `url`.
+void prepare_tables(Connection& connection, Opening opening = Opening::kCreate,
+                    const std::string& url = {});
 
-/// connect() and migrate().
+/// connect() and prepare_tables().
 [[nodiscard]] std::unique_ptr<Connection> open_fleet(const std::string& url, Opening opening);
 
 /// A setting of the whole fleet; empty if it was never set. "store" is the store's folder.

@@ -66,7 +66,6 @@ struct LinkOptions {
   bool is_as_profiled = false;        ///< that cost stays in the times, unless it was measured
   std::optional<std::int64_t> minor_faults = {};           ///< page faults of an unprofiled step
   std::optional<std::int64_t> profiled_minor_faults = {};  ///< of a step of the profile
-  std::optional<et_schema::HostProbe> host_probe = {};     ///< beside the steps of the profile
   /// A profile of the same step launched as CUDA or HIP graphs, which device times are taken from.
   const et_schema::Profile* graph_run = nullptr;
 };

@@ -13,7 +13,7 @@
 namespace understudy::predictor {
 
 /// Version of the platform file; docs/formats.md, "platform.json".
-inline constexpr int kPlatformVersion = 4;
+inline constexpr int kPlatformVersion = 1;
 
 /// What is known of the devices that work could run on: specifications, everything measured, the
 /// models fitted to it. One of the file's sections is this room's; `sections` are those of others.
@@ -46,7 +46,7 @@ struct PlatformContent {
   std::optional<Card> host;  ///< of a CPU's rows, without what calls measured
   std::map<std::string, std::vector<KnownSection>> sections;  ///< of each file that has one
 };
-/// Adds what those of the paths hold that are platform files, of older versions too, and returns
+/// Adds what those of the paths hold that are platform files, and returns
 /// the others. Throws Error (bad input) as read_platform() does.
 [[nodiscard]] std::vector<std::string> take_platform_files(const std::vector<std::string>& paths,
                                                            PlatformContent& content);

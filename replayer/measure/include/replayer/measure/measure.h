@@ -24,7 +24,6 @@
 
 namespace understudy::replayer {
 
-class GapScale;
 class GpuObservation;
 class IssueHook;
 class OverlapHook;
@@ -117,7 +116,6 @@ class Measurement {
   et_schema::WaitUse waits_;
   std::unique_ptr<StreamHook> streams_;      ///< null: one stream
   std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
-  std::unique_ptr<GapScale> gap_scale_;      ///< null: the host's speed is not looked at
   std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
   std::unique_ptr<SystemCounting> counting_;
   std::optional<HeapPages> heap_;

@@ -23,23 +23,12 @@ enum class Only : std::uint8_t {
 };
 
 /// When operators are issued.
-struct Pace {
-  enum class Kind : std::uint8_t {
-    kAsap,      ///< each as soon as the one before it is done: what the hardware can do
-    kRecorded,  ///< none sooner after the one before it than in the original: the host's gaps stay
-    kHost,      ///< the same at this host's speed: gaps times the ratio of its probe and the
-                ///< original's
-    kScaled     ///< the same with every gap times `factor`: a faster or a slower host
-  };
-  Kind kind = Kind::kAsap;
-  double factor = 1;
-  bool operator==(const Pace&) const = default;
+enum class Pace : std::uint8_t {
+  kAsap,     ///< each as soon as the one before it is done: what the hardware can do
+  kRecorded  ///< none sooner after the one before it than in the original: the host's gaps stay
 };
-
-/// "asap", "recorded", "host" or "scaled:F" with F ≥ 0. Null for anything else.
-[[nodiscard]] std::optional<Pace> parse_pace(std::string_view text);
-/// What parse_pace reads.
-[[nodiscard]] std::string to_text(const Pace& pace);
+/// "asap", "recorded".
+[[nodiscard]] std::string_view to_string(Pace pace);
 
 /// Where tensors go that were recorded on the CPU. What was recorded on an accelerator is on the
 /// replay's device always.
@@ -94,7 +83,7 @@ struct ReplayOptions {
   bool registers_buffers = false;  ///< with NCCL, where they are used first
   /// None: recorded where communications had streams of their own, else one.
   std::optional<Streams> streams;
-  Pace pace;
+  Pace pace = Pace::kAsap;
   std::optional<PlantedSlowdown> slow;
   /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows
   /// them (the default); or as they come.

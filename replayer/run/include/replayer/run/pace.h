@@ -17,9 +17,8 @@
 
 namespace understudy::replayer {
 
-/// Throws Error (usage) if the benchmark does not hold what the pace needs: recorded times, or the
-/// original's host probe.
-void check_pace(const et_schema::Program& program, const Pace& pace);
+/// Throws Error (usage) if the pace needs recorded times and the benchmark has none.
+void check_pace(const et_schema::Program& program, Pace pace);
 
 /// A clock that can wait. Tests use one of their own.
 class PaceClock {
@@ -40,7 +39,6 @@ class PaceClock {
 [[nodiscard]] PaceClock& steady_pace_clock();
 
 struct PacerOptions {
-  Pace pace = {};
   /// Recorded threads that run beside the others, each with its own gaps.
   std::vector<std::uint64_t> own_threads = {};
   /// Waits for the device. For an event, waits for what the step with this number has issued, since
@@ -65,10 +63,6 @@ class Pacer {
 
   /// `program` must be linked with a profile.
   Pacer(const et_schema::Program& program, const BoundProgram& bound, PacerOptions options);
-
-  /// From the next iteration on, gaps are the recorded ones times `factor`.
-  void set_factor(double factor) { factor_ = factor; }
-  [[nodiscard]] double factor() const { return factor_; }
 
   void begin_iteration();
   /// Continues the iteration that `other` has begun.
@@ -119,7 +113,6 @@ class Pacer {
   class Gaps;
 
   [[nodiscard]] Issue issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWork& work);
-  [[nodiscard]] std::chrono::nanoseconds scaled(std::int64_t gap_ns) const;
   /// When the operator would be issued if all before it had taken as long as recorded.
   [[nodiscard]] TimePoint planned(const Issue& issue) const;
   /// Waits for the device where the original did; returns what is left of the gap.
@@ -132,7 +125,6 @@ class Pacer {
   std::vector<bool> is_waited_for_;  ///< by step
   std::uint64_t device_waits_ = 0;
   std::uint64_t paced_ = 0;
-  double factor_ = 1;
   TimePoint begin_;
   TimePoint last_end_;                ///< end of the previous operator, or begin of the iteration
   std::int64_t issue_errors_ns_ = 0;  ///< Σ in this iteration of the time that issuing itself added

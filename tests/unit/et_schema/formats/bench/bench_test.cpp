@@ -181,7 +181,7 @@ TEST(Bench, APersonCanReadTheFile) {
   bench.programs.edit(0).slots[1].value = ValueRule{ValueRule::Lengths{{{2, 3}, {4, 0}}}};
   const auto members = unzip(packed(bench), "bench.et", {});
   EXPECT_EQ(members.at("manifest.json"), R"({"format":"understudy-bench",
-"version":2,
+"version":1,
 "tool_version":"0.1.0",
 "world_size":1,
 "sources":[

@@ -85,7 +85,7 @@ TEST(IndexUsesRefusal, WhatIsNoRecord) {
 
 TEST(IndexUsesRefusal, ANewerVersion) {
   const std::string text = refused(with("\"version\":1", "\"version\":2"));
-  EXPECT_NE(text.find("the record of index values is of a newer format than this program reads"),
+  EXPECT_NE(text.find("the record of index values is of another version than this program reads"),
             std::string::npos)
       << text;
 }

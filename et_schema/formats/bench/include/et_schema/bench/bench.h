@@ -14,7 +14,7 @@ namespace understudy::et_schema {
 
 /// Version of the file format. Raised when an older reader would misread a newer file; a reader
 /// refuses what is newer.
-inline constexpr int kBenchVersion = 2;
+inline constexpr int kBenchVersion = 1;
 
 /// Where a rank's program came from.
 struct Source {

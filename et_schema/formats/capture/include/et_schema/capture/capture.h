@@ -25,14 +25,6 @@ struct TraceMark {
   bool operator==(const TraceMark&) const = default;
 };
 
-/// The host's speed beside the steps: times of one fixed piece of work (docs/metrics.md, "Host
-/// probe").
-struct CapturedProbe {
-  std::string kind;                 ///< as HostProbe::kind
-  std::vector<double> profiled_us;  ///< before each step profiled without the trace
-  std::vector<double> traced_us;    ///< before the traced step
-};
-
 /// One rank of a capture.
 struct CapturedRank {
   std::optional<TraceMark> trace;     ///< older captures have none
@@ -43,7 +35,6 @@ struct CapturedRank {
   /// Page faults of the steps profiled without the trace.
   std::vector<std::int64_t> profiled_minor_faults;
   std::optional<ObserverCost> observer;
-  std::optional<CapturedProbe> probe;  ///< older captures have none
   /// Device → bytes of tensors that outlive a step and that no operator uses in it; older captures
   /// have none.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
@@ -56,9 +47,6 @@ struct CapturedRank {
   /// The median of step_minor_faults; none without steps.
   [[nodiscard]] std::optional<std::int64_t> median_minor_faults() const;
   [[nodiscard]] std::optional<std::int64_t> median_profiled_minor_faults() const;
-  /// The median beside the profiled steps, and that beside the traced step.
-  [[nodiscard]] std::optional<HostProbe> profiled_probe() const;
-  [[nodiscard]] std::optional<HostProbe> traced_probe() const;
 };
 
 /// The fields of capture.json that are read here.
