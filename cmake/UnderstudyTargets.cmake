@@ -58,7 +58,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # understudy_library(NAME [FOLDER folder] HEADERS h… SOURCES c… [PUBLIC target…] [PRIVATE target…])
 # A static library `understudy_NAME` (alias understudy::NAME) of a folder, by default this one. Its headers live in
 # include/, and only those are visible to others: an include against the arrows does not compile. Each header also
-# compiles alone (scripts/check_headers).
+# compiles alone (scripts/checks/headers).
 function(understudy_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER" "HEADERS;SOURCES;PUBLIC;PRIVATE")
   if(NOT arg_FOLDER)

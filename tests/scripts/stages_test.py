@@ -34,10 +34,10 @@ class StagesTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         self.tools = self.root / "tools"
-        for name in ("scripts", "tools"):
-            (self.root / name).mkdir()
+        for name in ("scripts/checks", "tools"):
+            (self.root / name).mkdir(parents=True)
         shutil.copy(ROOT / "scripts" / "test", self.root / "scripts" / "test")
-        for name in ("scripts/build", "scripts/check_headers", "scripts/check_format", "scripts/check_races",
+        for name in ("scripts/build", "scripts/checks/headers", "scripts/checks/format", "scripts/checks/races",
                      "tools/cmake", "tools/ctest"):
             (self.root / name).write_text(PLAYED, encoding="utf-8")
             (self.root / name).chmod(0o755)
@@ -70,7 +70,7 @@ class StagesTest(unittest.TestCase):
         reason = "NOT RUN, on this machine it would not end within 0 minutes"
         self.assertEqual(stages, {**dict.fromkeys(SHORT, "passed"), **dict.fromkeys(late, reason)})
         self.assertIn("test: left out, for want of time:\n" + "".join(f"  {name}\n" for name in late), self.said)
-        self.assertNotIn("check_races", output)
+        self.assertNotIn("played: races", output)
 
     def test_what_fits_is_run(self):
         status, stages, _, _ = self.run_stages("nothing", "--all", "--within", "5")
@@ -90,7 +90,7 @@ class StagesTest(unittest.TestCase):
         self.assertEqual(stages, {**dict.fromkeys(ALL, "passed"), RELEASE: "FAILED"})
 
     def test_what_did_not_build_is_not_taken_for_tested(self):
-        status, stages, end, _ = self.run_stages("build* check_format* cmake*--build*", "--all")
+        status, stages, end, _ = self.run_stages("build* format* cmake*--build*", "--all")
         not_run = "not run: the build failed"
         self.assertEqual((status, end), (1, "FAILED after N s:\n"
                                             f"  {SET_UP}\n"

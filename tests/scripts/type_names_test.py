@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-COMMAND = Path(__file__).resolve().parents[2] / "scripts/check_type_names"
+COMMAND = Path(__file__).resolve().parents[2] / "scripts/checks/type_names"
 PLAN = """#pragma once
 namespace job::rooms {
 /// What struct Plan { is.
@@ -48,7 +48,7 @@ class TypeNamesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([sys.executable, COMMAND, folder], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr),
-                         (1, f"check_type_names: no type in {folder}; give a tree of C++ sources\n"))
+                         (1, f"type_names: no type in {folder}; give a tree of C++ sources\n"))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-COMMAND = Path(__file__).resolve().parents[2] / "scripts/check_unity_names"
+COMMAND = Path(__file__).resolve().parents[2] / "scripts/checks/unity_names"
 HEADER = """#pragma once
 namespace job::texts {
 [[nodiscard]] std::string parse_error(const std::string& text);  // at { and (
@@ -81,7 +81,7 @@ class UnityNamesTest(unittest.TestCase):
             Path(folder, "compile_commands.json").write_text("[]")
             done = subprocess.run([sys.executable, COMMAND, folder], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (
-            1, "check_unity_names: the build compiles no sources together; give one of the preset asan-ubsan\n"))
+            1, "unity_names: the build compiles no sources together; give one of the preset asan-ubsan\n"))
 
 
 if __name__ == "__main__":
