@@ -81,7 +81,6 @@ nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice)
           {"operators", project.operators},
           {"functions", project.functions},
           {"calls", project.calls},
-          {"by_name", project.boxed},
           {"missing", json_of(project.missing)},
           {"mapped", json_of(project.mapped)},
           {"foreign", json_of(project.foreign)}};
@@ -102,8 +101,7 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
        "What is in it",
        {facts_at(document, "",
                  {counts("files"), counts("lines of steps", "step_lines"), counts("operators"),
-                  counts("functions"), counts("calls of them", "calls"),
-                  counts("operators by name", "by_name")})}},
+                  counts("functions"), counts("calls of them", "calls")})}},
       {"missing",
        "Missing",
        {table("missing", "Missing: what reads their results gets tensors made before the step")}},

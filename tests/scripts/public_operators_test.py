@@ -6,8 +6,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "public_operators"
-LIST = SCRIPT.parents[1] / "et_schema" / "model" / "src" / "public_operators.inc"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "checks" / "public_operators"
+LIST = SCRIPT.parents[2] / "et_schema" / "model" / "src" / "public_operators.inc"
 
 
 class PublicOperatorsTest(unittest.TestCase):
@@ -22,11 +22,11 @@ class PublicOperatorsTest(unittest.TestCase):
         text = LIST.read_text()
         self.assertEqual(text.count('"aten::add.Scalar('), 1)
         with tempfile.TemporaryDirectory() as folder:
-            script = Path(folder, "scripts", SCRIPT.name)
-            changed = Path(folder, LIST.relative_to(SCRIPT.parents[1]))
-            script.parent.mkdir()
+            script = Path(folder, "scripts/checks", SCRIPT.name)
+            changed = Path(folder, LIST.relative_to(SCRIPT.parents[2]))
+            script.parent.mkdir(parents=True)
             changed.parent.mkdir(parents=True)
-            Path(folder, "capture").symlink_to(SCRIPT.parents[1] / "capture")
+            Path(folder, "capture").symlink_to(SCRIPT.parents[2] / "capture")
             script.write_text(SCRIPT.read_text())
             changed.write_text(text.replace('"aten::add.Scalar(', '"aten::add.Acme('))
             done = self.check(script)

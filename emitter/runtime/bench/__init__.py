@@ -3,10 +3,10 @@
 from .comms import communicate
 from .operators import Operator
 from .run import run
-from .tensors import another, device, number, relayout, relayout_as, results, unread
+from .tensors import another, device, number, relayout, relayout_as, results
 from .values import (arange, bernoulli, constant, dominant, integers, lengths, mask, normal, offsets, reuse, targets,
                      uniform, zeros)
 
 __all__ = ["Operator", "another", "arange", "bernoulli", "communicate", "constant", "device", "dominant", "integers",
            "lengths", "mask", "normal", "number", "offsets", "relayout", "relayout_as", "results", "reuse", "run",
-           "targets", "uniform", "unread", "zeros"]
+           "targets", "uniform", "zeros"]

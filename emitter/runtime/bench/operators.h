@@ -1,7 +1,6 @@
 #pragma once
 
-// Operators that are called by name: those of libraries beside LibTorch, and those whose schema may
-// have changed since the trace was taken.
+// Operators, called by the names and schemas that the trace recorded.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -32,8 +31,22 @@ class Results {
 
 using List = c10::List<at::Tensor>;
 using OptionalList = c10::List<std::optional<at::Tensor>>;
+using Ints = c10::List<std::int64_t>;
+using Floats = c10::List<double>;
+using Bools = c10::List<bool>;
+using Scalars = c10::List<at::Scalar>;
 inline c10::IValue none() {
   return {};
+}
+/// A list of one number, which an optimizer gives each of its tensors.
+template <typename Numbers, typename Number>
+Numbers repeated(std::size_t count, Number number) {
+  Numbers numbers;
+  numbers.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers.push_back(number);
+  }
+  return numbers;
 }
 
 /// What runs in place of an operator that this LibTorch lacks: from the recorded arguments to the

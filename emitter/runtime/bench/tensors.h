@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -40,9 +39,6 @@ void release(Tensors&... tensors) {
 inline void release(std::vector<Tensor>& tensors) {
   tensors.clear();
 }
-
-/// Views that the original made and nothing reads: each costs its call.
-inline void unread(std::initializer_list<Tensor> /*views*/) {}
 
 /// Of the same memory and layout: what changes its layout in place leaves the other one's.
 inline Tensor another(const Tensor& tensor) {

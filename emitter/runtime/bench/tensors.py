@@ -41,10 +41,6 @@ def another(tensor):
     return torch.ops.aten.alias.default(tensor)
 
 
-def unread(*_views):
-    """Views that the original made and nothing reads: each costs its call."""
-
-
 def results(name, members):
     """A class whose objects hold what a function gives, by name."""
     def init(self, *values):

@@ -67,7 +67,7 @@ class Writer {
       return next_();
     }
     if (is_nothing(argument) && (optional || type == "Generator")) {
-      return nothing(type);
+      return nothing();
     }
     if (type.ends_with(']')) {
       const std::size_t open = type.rfind('[');
@@ -78,22 +78,13 @@ class Writer {
 
  private:
   [[nodiscard]] bool is_python() const { return style_.dialect == Dialect::kPython; }
-  [[nodiscard]] bool is_boxed() const { return style_.dialect == Dialect::kBoxed; }
 
   [[noreturn]] static void refuse(const std::string& type) {
     throw CannotShow{
         fmt::format("an argument of type {}, of which the trace tells too little", type)};
   }
 
-  [[nodiscard]] std::string nothing(const std::string& type) const {
-    if (is_python()) {
-      return "None";
-    }
-    if (is_boxed()) {
-      return "bench::none()";
-    }
-    return type == "Tensor" ? "{}" : "std::nullopt";
-  }
+  [[nodiscard]] std::string nothing() const { return is_python() ? "None" : "bench::none()"; }
 
   std::string write_plain(const Argument& argument, const std::string& type) {
     const std::optional<double> number = as_number(argument);
@@ -105,16 +96,14 @@ class Writer {
     }
     if (type == "str") {
       const auto* text = std::get_if<std::string>(&argument.value);
-      return text == nullptr
-                 ? (refuse(type), "")
-                 : (is_boxed() ? "std::string(" + text_literal(*text) + ")" : text_literal(*text));
+      return text == nullptr ? (refuse(type), "") : text_literal(*text);
     }
     if (type == "Device") {
       const auto* device = std::get_if<Argument::DeviceRef>(&argument.value);
       return device == nullptr ? (refuse(type), "") : device_text(*device);
     }
     if (type == "Generator") {
-      return nothing(type);  // the device's default generator
+      return nothing();  // the device's default generator
     }
     if (!number) {
       refuse(type);
@@ -133,8 +122,7 @@ class Writer {
   [[nodiscard]] std::string write_number(const Argument& argument, double number,
                                          const std::string& type) const {
     if (type == "int" || type == "SymInt") {
-      const std::string text = integer_text(integer_of(argument, number, type));
-      return is_boxed() ? fmt::format("std::int64_t{{{}}}", text) : text;
+      return integer_text(integer_of(argument, number, type));
     }
     if (type == "float") {
       return real_text(number, style_.dialect);
@@ -143,7 +131,7 @@ class Writer {
       return bool_text(number != 0, style_.dialect);
     }
     if (type == "Scalar") {
-      return is_boxed() ? fmt::format("at::Scalar({})", scalar(argument)) : scalar(argument);
+      return scalar(argument);
     }
     if (type == "ScalarType") {
       return dtype_text(static_cast<DType>(small_integer(number, type)), style_.dialect);
@@ -216,11 +204,6 @@ class Writer {
     } else {
       refuse(element + "[]");
     }
-    std::size_t fixed = items.size();
-    std::from_chars(length.data(), length.data() + length.size(), fixed);
-    if (element == "bool" && fixed != items.size()) {
-      refuse(fmt::format("bool[{}]", fixed));  // a std::array
-    }
     std::vector<std::string> texts;
     texts.reserve(items.size());
     for (const Argument& item : items) {
@@ -229,68 +212,42 @@ class Writer {
     const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
     if (style_.vectors != nullptr && element == "Tensor" && style_.vectors->contains(joined)) {
       const std::string& vector = style_.vectors->at(joined);
-      return is_boxed() ? fmt::format("bench::List({})", vector) : vector;
+      return is_python() ? vector : fmt::format("bench::List({})", vector);
     }
     // What an optimizer gives each of its tensors.
     constexpr std::size_t kShortest = 4;
-    const bool is_real = element == "Scalar" || element == "float";
-    if (is_real && !is_boxed() && texts.size() >= kShortest &&
-        std::all_of(texts.begin(), texts.end(),
-                    [&](const auto& text) { return text == texts[0]; })) {
-      return is_python() ? fmt::format("[{}] * {}", texts[0], texts.size())
-                         : fmt::format("std::vector<{}>({}, {})",
-                                       element == "float" ? "double" : "at::Scalar", texts.size(),
-                                       texts[0]);
-    }
+    const bool is_repeated =
+        (element == "Scalar" || element == "float") && texts.size() >= kShortest &&
+        std::ranges::all_of(texts, [&](const auto& text) { return text == texts[0]; });
     if (is_python()) {
-      return "[" + joined + "]";
+      return is_repeated ? fmt::format("[{}] * {}", texts[0], texts.size()) : "[" + joined + "]";
     }
-    return list_text(element, joined, items.size());
+    const std::string_view type = list_type(element);
+    return is_repeated
+               ? fmt::format("bench::repeated<bench::{}>({}, {})", type, texts.size(), texts[0])
+               : fmt::format("bench::{}({{{}}})", type, joined);
   }
 
   std::string write_item(const Argument& item, const std::string& element) {
     if (element == "Tensor?" && is_nothing(item)) {
       return is_python() ? "None" : "std::nullopt";
     }
-    if (is_boxed() && element != "Tensor" && element != "Tensor?") {
-      ArgumentStyle plain = style_;
-      plain.dialect = Dialect::kTyped;
-      return Writer(plain, next_).write(item, element);
-    }
     return write(item, element);
   }
 
-  [[nodiscard]] std::string list_text(const std::string& element, const std::string& joined,
-                                      std::size_t count) const {
-    const bool is_int = element == "int" || element == "SymInt";
-    if (element == "Tensor?") {
-      return fmt::format("bench::OptionalList({{{}}})", joined);
-    }
-    if (is_boxed()) {
-      const std::string type = element == "Tensor"   ? "bench::List"
-                               : is_int              ? "c10::List<std::int64_t>"
-                               : element == "float"  ? "c10::List<double>"
-                               : element == "bool"   ? "c10::List<bool>"
-                               : element == "Scalar" ? "c10::List<at::Scalar>"
-                                                     : (refuse(element + "[]"), "");
-      return fmt::format("{}({{{}}})", type, joined);
-    }
-    if (element == "Tensor") {
-      return style_.explicit_lists || count < 2 ? fmt::format("at::TensorList({{{}}})", joined)
-                                                : fmt::format("{{{}}}", joined);
-    }
-    if (is_int) {
-      // A list that begins with 0 could be a text's pointer and length.
-      return count < 2 || joined.starts_with("0,") ? fmt::format("at::IntArrayRef({{{}}})", joined)
-                                                   : fmt::format("{{{}}}", joined);
-    }
-    if (element == "float") {
-      return fmt::format("at::ArrayRef<double>({{{}}})", joined);
-    }
-    if (element == "Scalar") {
-      return fmt::format("at::ArrayRef<at::Scalar>({{{}}})", joined);
-    }
-    return element == "bool" ? fmt::format("{{{}}}", joined) : (refuse(element + "[]"), "");
+  /// A type of bench/operators.h.
+  static std::string_view list_type(std::string_view element) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTypes = {
+        {{"Tensor", "List"},
+         {"Tensor?", "OptionalList"},
+         {"int", "Ints"},
+         {"SymInt", "Ints"},
+         {"float", "Floats"},
+         {"bool", "Bools"},
+         {"Scalar", "Scalars"}}};
+    const auto* const found =
+        std::ranges::find(kTypes, element, &std::pair<std::string_view, std::string_view>::first);
+    return found == kTypes.end() ? (refuse(std::string(element) + "[]"), "") : found->second;
   }
 
   const ArgumentStyle& style_;

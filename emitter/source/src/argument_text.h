@@ -25,17 +25,15 @@ struct DeviceText {
 /// What stands for the next slot that an argument reads.
 using NextTensor = std::function<std::string()>;
 
-/// How arguments are written: for a typed function of LibTorch, boxed for a call by name, or in
-/// Python.
-enum class Dialect : std::uint8_t { kTyped, kBoxed, kPython };
+/// The language of the source.
+enum class Dialect : std::uint8_t { kCpp, kPython };
 
 /// Vectors of tensors: what all their elements are in source, with ", " between them → the vector.
 using Vectors = std::map<std::string, std::string>;
 
 struct ArgumentStyle {
-  Dialect dialect = Dialect::kTyped;
+  Dialect dialect = Dialect::kCpp;
   DeviceText devices;
-  bool explicit_lists = false;  ///< at::TensorList({…}), where braces alone would fit several types
   const Vectors* vectors = nullptr;  ///< lists of these tensors are written as the vector
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,19 +34,17 @@ struct Callable {
 /// "int[1]?" of "int(a!)[1]?".
 [[nodiscard]] std::string plain_type(std::string_view type);
 
-/// How a call's results come.
+/// How a call's results come in Python; in C++ a call gives bench::Results.
 enum class ResultShape : std::uint8_t {
   kNothing,
   kTensor,
   kTensors,  ///< one list
-  kTuple,    ///< several tensors: a std::tuple, Python's tuple
-  kBoxed     ///< bench::Results, by position
+  kTuple     ///< several
 };
 
 struct CallText {
   std::string expression;
   ResultShape shape = ResultShape::kNothing;
-  bool is_boxed = false;
 };
 
 /// An operator that is called by name.
@@ -61,14 +58,12 @@ struct Named {
 /// What the calls of a file use beside LibTorch's types.
 struct Calls {
   std::map<std::string, Named> named;  ///< by the name of the object that stands for it
-  std::set<std::string> functions;     ///< of at::
-  bool has_optional_lists = false;
-  bool has_fbgemm = false;  ///< calls its operators
-  bool has_rows = false;    ///< of the operator map
+  bool has_fbgemm = false;             ///< calls its operators
+  bool has_rows = false;               ///< of the operator map
 };
 
-/// Writes calls of operators: by their C++ functions if these have the recorded schema, else by
-/// name.
+/// Writes calls of operators: in C++ of objects that stand for their recorded schemas, in Python of
+/// torch.ops.
 class CallWriter {
  public:
   CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices, Calls& calls)
@@ -80,10 +75,8 @@ class CallWriter {
 
  private:
   using Arguments = std::vector<et_schema::Argument>;
-  [[nodiscard]] std::string typed_call(const Callable& callable, const Arguments& recorded,
-                                       const NextTensor& next, const Vectors& vectors);
-  [[nodiscard]] std::string boxed_call(const Callable& callable, const Arguments& recorded,
-                                       const NextTensor& next, const Vectors& vectors);
+  [[nodiscard]] std::string cpp_call(const Callable& callable, const Arguments& recorded,
+                                     const NextTensor& next, const Vectors& vectors);
   [[nodiscard]] std::string python_call(const Callable& callable, const Arguments& recorded,
                                         const NextTensor& next, const Vectors& vectors);
   /// The object that stands for an operator that is called by name; new if none does yet.

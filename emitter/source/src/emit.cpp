@@ -33,20 +33,6 @@ std::int64_t recorded_ns(const Instruction& instruction) {
                             : 0;
 }
 
-/// LibTorch has a header for each function: all of them take long.
-std::string operator_headers(const std::set<std::string>& functions) {
-  std::set<std::string> headers;
-  for (const std::string& function : functions) {
-    const std::string name = function.substr(0, function.find_last_not_of('_') + 1);
-    headers.insert(name.starts_with("__") ? name.substr(2) : name);
-  }
-  std::string text;
-  for (const std::string& header : headers) {
-    text += fmt::format("#include <ATen/ops/{}.h>\n", header);
-  }
-  return text;
-}
-
 class Emitter {
  public:
   Emitter(const Bench& bench, Language language, const std::string& name)
@@ -76,7 +62,6 @@ class Emitter {
     const Program program = with_bodies(bench_.programs[rank], dialect());
     const StepText step = write_step(program, dialect());
     count_missing(program, step);
-    project_.boxed += step.boxed;
     project_.functions += step.functions;
     project_.calls += step.calls;
     parts_.has_fbgemm = parts_.has_fbgemm || step.used.has_fbgemm;
@@ -105,15 +90,12 @@ class Emitter {
                          origin, step.body);
     }
     const Calls& used = step.used;
-    const bool needs_operators = !used.named.empty() || used.has_optional_lists;
     return fmt::format(
-        "// {}.\n\n#include <ATen/core/Tensor.h>\n{}\n#include <memory>\n#include "
-        "<vector>\n\n{}{}{}{}#include \"bench/run.h\"\n\n{}"
+        "// {}.\n\n#include <memory>\n#include <vector>\n\n{}{}{}{}#include \"bench/run.h\"\n\n{}"
         "std::unique_ptr<bench::Step> make_{}() {{\n  return std::make_unique<Step>();\n}}\n",
-        origin, operator_headers(used.functions),
-        step.communicates ? "#include \"bench/communicate.h\"\n" : "",
+        origin, step.communicates ? "#include \"bench/communicate.h\"\n" : "",
         used.has_fbgemm ? "#include \"bench/fbgemm.h\"\n" : "",
-        needs_operators ? "#include \"bench/operators.h\"\n" : "",
+        used.named.empty() ? "" : "#include \"bench/operators.h\"\n",
         used.has_rows ? "#include \"bench/rows.h\"\n" : "", step.body, name);
   }
 
@@ -139,7 +121,7 @@ class Emitter {
     }
   }
 
-  [[nodiscard]] Dialect dialect() const { return is_python() ? Dialect::kPython : Dialect::kTyped; }
+  [[nodiscard]] Dialect dialect() const { return is_python() ? Dialect::kPython : Dialect::kCpp; }
 
   static std::string_view schema_of(const Program& program, const Instruction& instruction) {
     return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;

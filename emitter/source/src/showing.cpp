@@ -103,7 +103,7 @@ Showing find_showing(const Program& program, Dialect dialect) {
       if (!refused[at].empty()) {
         // It has its reason.
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
-        showing.boxed += calls.write(instruction, any_tensor).is_boxed ? 1U : 0U;
+        static_cast<void>(calls.write(instruction, any_tensor));
       } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
         static_cast<void>(communicate_text(program, instruction, dialect,
                                            [](SlotId) { return std::string("x"); }));

@@ -30,7 +30,6 @@ namespace understudy::emitter {
 /// What source makes of a program's instructions.
 struct Showing {
   std::vector<std::string> refused;  ///< by instruction: why it cannot be shown; empty: it can
-  std::uint64_t boxed = 0;           ///< calls by name
 };
 [[nodiscard]] Showing find_showing(const et_schema::Program& program, Dialect dialect);
 

@@ -113,7 +113,8 @@ std::string body_of(const Indexed& first, const std::vector<bool>& moves) {
   return text;
 }
 
-/// Lines that differ by ascending numbers alone are a loop.
+}  // namespace
+
 std::vector<std::string> looped(const std::vector<std::string>& lines, bool is_python) {
   constexpr std::size_t kShortest = 4;
   std::vector<std::string> result;
@@ -147,29 +148,6 @@ std::vector<std::string> looped(const std::vector<std::string>& lines, bool is_p
       result.emplace_back("}");
     }
     at += count;
-  }
-  return result;
-}
-
-}  // namespace
-
-std::string unread_text(const std::vector<std::string>& views, bool is_python) {
-  return is_python ? fmt::format("bench.unread({})", fmt::join(views, ", "))
-                   : fmt::format("bench::unread({{{}}});", fmt::join(views, ", "));
-}
-
-std::vector<std::string> shortened(const std::vector<std::string>& lines, bool is_python) {
-  const std::string begin = is_python ? "bench.unread(" : "bench::unread({";
-  const std::size_t end = is_python ? 1 : 3;  // ")", "});"
-  std::vector<std::string> result;
-  for (const std::string& line : looped(lines, is_python)) {
-    if (!result.empty() && result.back().starts_with(begin) && line.starts_with(begin)) {
-      std::string& last = result.back();
-      last.resize(last.size() - end);
-      last += ", " + line.substr(begin.size());
-    } else {
-      result.push_back(line);
-    }
   }
   return result;
 }

@@ -10,12 +10,9 @@ namespace understudy::emitter {
 [[nodiscard]] std::string wrapped(const std::string& line);
 /// Each line wrapped and indented by so many columns.
 [[nodiscard]] std::string block(const std::vector<std::string>& lines, std::size_t indent);
-/// A statement of views that nothing reads.
-[[nodiscard]] std::string unread_text(const std::vector<std::string>& views, bool is_python);
-/// Lines that differ by ascending numbers in [ ] alone become a loop, and unread views in a row one
-/// statement.
-[[nodiscard]] std::vector<std::string> shortened(const std::vector<std::string>& lines,
-                                                 bool is_python);
+/// Lines that differ by ascending numbers in [ ] alone become a loop.
+[[nodiscard]] std::vector<std::string> looped(const std::vector<std::string>& lines,
+                                              bool is_python);
 /// "LinearRelu" of "linear_relu".
 [[nodiscard]] std::string type_name(const std::string& name);
 

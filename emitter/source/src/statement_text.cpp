@@ -64,26 +64,17 @@ class StatementWriter {
   }
 
   void write_call(const CallText& call) {
-    switch (call.shape) {
-      case ResultShape::kNothing:
-        add(call.expression);
-        break;
-      case ResultShape::kTensor:
-        if (!scope_.is_needed && flow_.is_unread_view(at_)) {
-          add_unread(call.expression);
-        } else {
-          write_tensor(call.expression);
-        }
-        break;
-      case ResultShape::kTensors:
-        write_list(call.expression, instruction_.results.empty() ? nullptr : list_of(0));
-        break;
-      case ResultShape::kTuple:
-        write_tuple(call.expression);
-        break;
-      case ResultShape::kBoxed:
-        write_boxed(call.expression);
-        break;
+    const bool is_unread = !scope_.is_needed && flow_.is_unread_view(at_);
+    if (call.shape == ResultShape::kNothing || is_unread) {
+      add(call.expression);
+    } else if (!is_python()) {
+      write_results(call.expression);
+    } else if (call.shape == ResultShape::kTensor) {
+      write_tensor(call.expression);
+    } else if (call.shape == ResultShape::kTensors) {
+      write_list(call.expression, instruction_.results.empty() ? nullptr : list_of(0));
+    } else {
+      write_tuple(call.expression);
     }
   }
 
@@ -91,9 +82,6 @@ class StatementWriter {
   [[nodiscard]] bool is_python() const { return scope_.dialect == Dialect::kPython; }
   void add(const std::string& statement) {
     scope_.lines.push_back(is_python() ? statement : statement + ";");
-  }
-  void add_unread(const std::string& expression) {
-    scope_.lines.push_back(unread_text({expression}, is_python()));
   }
   std::string take(SlotId slot) {
     std::string name = scope_.names.take(words_[slot]);
@@ -158,20 +146,15 @@ class StatementWriter {
         name_elements(*list, names.back());
         any = true;
       } else {
-        names.push_back(slot ? take(*slot) : is_python() ? "_" : scope_.names.take("unused"));
+        names.push_back(slot ? take(*slot) : "_");
         any = any || slot;
       }
     }
-    if (!any) {
-      add(expression);
-    } else if (is_python()) {
-      add(fmt::format("{} = {}", fmt::join(names, ", "), expression));
-    } else {
-      add(fmt::format("auto [{}] = {}", fmt::join(names, ", "), expression));
-    }
+    add(any ? fmt::format("{} = {}", fmt::join(names, ", "), expression) : expression);
   }
 
-  void write_boxed(const std::string& expression) {
+  /// What bench::Results holds.
+  void write_results(const std::string& expression) {
     const bool any = std::any_of(
         instruction_.results.begin(), instruction_.results.end(), [this](const Argument& result) {
           const auto* list = std::get_if<Argument::List>(&result.value);

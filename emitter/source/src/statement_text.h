@@ -14,7 +14,7 @@ namespace understudy::emitter {
 
 /// What writes the statements of a scope needs to know of it.
 struct Scope {
-  Dialect dialect = Dialect::kTyped;
+  Dialect dialect = Dialect::kCpp;
   NameBook& names;
   NextTensor next;  ///< what stands for the next slot read
   std::function<void(et_schema::SlotId, const std::string&)> made;  ///< a new tensor's variable

@@ -37,7 +37,7 @@ class FunctionWriter {
       write_instruction(at);
     }
     write_results();
-    lines_ = shortened(lines_, is_python());
+    lines_ = looped(lines_, is_python());
     describe();
     return std::move(text_);
   }
@@ -234,7 +234,9 @@ std::string lines_literal(std::string_view text, std::size_t indent) {
 
 std::string cpp_source(const StepParts& step) {
   std::string text = "namespace {\n\nusing at::Tensor;\n\n";
-  text += step.named.empty() ? "" : "/// Called by name.\nnamespace op {\n\n";
+  text += step.named.empty()
+              ? ""
+              : "/// The operators, by the schemas that were recorded.\nnamespace op {\n\n";
   for (const auto& [object, named] : step.named) {
     text += fmt::format("bench::Operator {}(\n    {}{});\n", object, text_literal(named.schema),
                         named.row.empty() ? ""

@@ -65,7 +65,6 @@ struct StepText {
   std::string body;  ///< all of the file behind its includes, up to make_NAME()
   bool communicates = false;
   Calls used;
-  std::uint64_t boxed = 0;  ///< calls by name
   std::uint64_t functions = 0;
   std::uint64_t calls = 0;
   /// By instruction: why it cannot be shown; empty: it can.

@@ -65,11 +65,10 @@ class StepWriter {
     names_ = NameBook(std::move(taken));
     vectors_ = tensors_.vectors;
     write_units();
-    lines_ = shortened(lines_, is_python());
+    lines_ = looped(lines_, is_python());
     StepText text;
     text.body = step_source({used_.named, tensors_, functions_, lines_}, dialect_);
     text.communicates = communicates_;
-    text.boxed = showing_.boxed;
     text.used = std::move(used_);
     text.functions = functions_.size();
     text.calls = calls_made_;
@@ -357,7 +356,6 @@ class StepWriter {
 
   /// An output that nothing made before.
   void make_output(SlotId slot) {
-    used_.functions.insert("empty_strided");
     const std::string name = names_.take(words_[slot]);
     add(fmt::format("{}{} = {}", is_python() ? "" : "Tensor ", name,
                     empty_text(program_.slots[slot], dialect_)));

@@ -376,7 +376,7 @@ bool can_be_made(const Slot& slot) {
       slot.dtype == DType::kQInt8 || slot.dtype == DType::kQUInt8 || slot.dtype == DType::kQInt32;
   try {
     return !slot.sparse && !is_quantised && slot.dtype != DType::kUndefined &&
-           !dtype_text(slot.dtype, Dialect::kTyped).empty();
+           !dtype_text(slot.dtype, Dialect::kCpp).empty();
   } catch (const CannotShow&) {
     return false;
   }

@@ -43,19 +43,6 @@ bool is_public_operator(std::string_view name) {
                                         : std::ranges::find(lines, name, name_in) != lines.end();
 }
 
-bool is_public_schema(std::string_view schema) {
-  constexpr std::string_view kSymbolic = "SymInt";
-  std::string text(schema);
-  for (std::size_t at = text.find(kSymbolic); at != std::string::npos;
-       at = text.find(kSymbolic, at)) {
-    text.replace(at, kSymbolic.size(), "int");
-  }
-  const std::span<const std::string_view> lines =
-      public_operators(without_overload(name_in(schema)));
-  const bool writes_given = text.find("!) out") != std::string::npos;  // C++ has it in front
-  return is_schema(text) && !writes_given && std::ranges::find(lines, text) != lines.end();
-}
-
 bool is_in_libtorch(std::string_view op) {
   const std::string_view space = op.substr(0, op.find("::"));
   return std::ranges::find(kSpaces, space) != kSpaces.end() &&

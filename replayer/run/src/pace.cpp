@@ -135,8 +135,7 @@ class Pacer::RecordedWork {
 Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, PacerOptions options)
     : options_(std::move(options)),
       issues_(bound.steps.size()),
-      is_waited_for_(bound.steps.size()),
-      factor_(options_.pace.factor) {
+      is_waited_for_(bound.steps.size()) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
   RecordedWork work;
   // The profile says only what the step's own thread waited for.

@@ -136,9 +136,10 @@ bool DeviceTimeline::is_incomplete() const {
 }
 
 std::vector<EventIndex> DeviceTimeline::usable_steps() const {
+  const bool is_any = is_incomplete();
   std::vector<EventIndex> usable;
   for (EventIndex i = 0; i < steps.size(); ++i) {
-    if (steps[i].lost == 0 || is_incomplete()) {
+    if (steps[i].lost == 0 || is_any) {
       usable.push_back(i);
     }
   }

@@ -75,6 +75,10 @@ struct Plan {
 /// What can be told of a plan without its sources. Throws Error (bad input).
 void check_plan(const Plan& plan);
 
+/// A plan of the operators whose names match a regular expression, with the shapes and as often as
+/// the benchmark of `path` has them. Throws Error (usage) if the text is no regular expression.
+[[nodiscard]] Plan micro_plan(const std::string& operators, const std::string& path, int ranks);
+
 /// The error of a place in a plan.
 [[noreturn]] void refuse_plan(const std::string& file, int line, const std::string& summary,
                               const std::string& expected, const std::string& got,

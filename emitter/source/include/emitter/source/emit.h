@@ -28,7 +28,6 @@ struct Project {
   std::vector<Missing> mapped;   ///< done by functions of the operator map; `reason`: which
   std::vector<Missing> foreign;  ///< called, but neither LibTorch nor the project has them
   std::uint64_t operators = 0;   ///< over all ranks, those that are missing included
-  std::uint64_t boxed = 0;       ///< called by name, not by a typed function
   std::uint64_t functions = 0;
   std::uint64_t calls = 0;  ///< of these functions
 };

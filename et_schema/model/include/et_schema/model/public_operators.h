@@ -15,11 +15,6 @@ namespace understudy::et_schema {
 /// is not known. Another name or overload in their namespaces is somebody's own.
 [[nodiscard]] bool is_public_operator(std::string_view name);
 
-/// Whether today's LibTorch has an operator with this very schema ("SymInt" counts as "int") whose
-/// C++ function takes the arguments in this order and with these defaults: not one that writes into
-/// given tensors.
-[[nodiscard]] bool is_public_schema(std::string_view schema);
-
 /// Whether the C++ libraries of today's LibTorch have an operator of this name, with any overload:
 /// "aten::add".
 [[nodiscard]] bool is_in_libtorch(std::string_view op);

@@ -41,8 +41,6 @@ TEST(Capture, IsRead) {
   EXPECT_EQ(capture.ranks[1].variables,
             (std::map<std::string, std::string>{{"NCCL_ALGO", "Ring"}}));
   EXPECT_FALSE(CapturedRank().median_step_ns());
-  EXPECT_FALSE(capture.ranks[0].profiled_probe());
-  EXPECT_FALSE(capture.ranks[1].traced_probe());
 }
 
 TEST(Capture, OfBeforeIdsHasNone) {
