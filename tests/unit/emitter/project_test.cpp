@@ -213,7 +213,9 @@ TEST(Project, WhatIsLaidOutInPlaceKeepsItsTensorsLayout) {
   transposed.args.push_back(Argument{std::int64_t{0}});
   transposed.args.push_back(Argument{std::int64_t{1}});
   const std::string cpp = emit_project(bench, Language::kCpp, "demo").files.at("step_rank0.cpp");
-  EXPECT_NE(cpp.find("op::aten_transpose_in_place(bench::another(t.input), 0, 1)"), std::string::npos) << cpp;
+  EXPECT_NE(cpp.find("op::aten_transpose_in_place(bench::another(t.input), 0, 1)"),
+            std::string::npos)
+      << cpp;
   const std::string python =
       emit_project(bench, Language::kPython, "demo").files.at("step_rank0.py");
   EXPECT_NE(python.find("ops.aten.transpose_.default(bench.another(t.input), 0, 1)"),
