@@ -11,5 +11,5 @@ understudy_golden(generate
 # With the Triton that the project's environment has: its version decides the machine code.
 file(GLOB UNDERSTUDY_TRITON "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/triton")
 if(UNDERSTUDY_TRITON)
-  understudy_golden(generate kernels kernels_in_sandbox)
+  understudy_golden(generate kernels kernels_in_sandbox kernels_resized)
 endif()
