@@ -86,8 +86,8 @@ class ReplayJob {
   bool has_ended_ = false;  ///< run() came to its end
 };
 
-/// What a replay is given: a benchmark, its signature checked where one is required, or traces,
-/// which are compiled. Throws Error (bad input).
+/// Reads what a replay is given: a benchmark, or traces, which are compiled. Throws Error (bad
+/// input).
 [[nodiscard]] et_schema::Bench load_bench(const ReplayArguments& arguments, Progress& progress);
 
 /// All files that a replay of `ranks` ranks was asked to write.
