@@ -35,7 +35,7 @@ constexpr std::string_view kSentences =
     "expert exact for from gradient gradients had has held hold holds host in inside is it itself "
     "its kernel know label launch launched made measured memory no none not number of on one open "
     "operator other out outside own parallel pipeline profile range recorded replay reuse rows "
-    "same saved schema sharded stream taken takes tensor that the time times torchscript-1 trace "
+    "same saved schema sharded stream taken takes tensor that the time times trace "
     "used wait wants was what where which who without works wrappers as_strided attention "
     "collective communication compiled convolution copy elementwise embedding fft index linalg "
     "loss matmul normalization optimizer pooling random recurrent reduction softmax sort "

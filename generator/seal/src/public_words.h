@@ -18,8 +18,8 @@ namespace understudy::generator {
 [[nodiscard]] bool is_public_tag(std::string_view tag);
 
 /// Whether the text is made of words of this project's own sentences, classes and flags, and of
-/// versions: "captured range", "torchscript-1 2.11.0". A benchmark of somebody else can hold any
-/// text in the place of one.
+/// numbers: "captured range", "--batch 32". A benchmark of somebody else can hold any text in the
+/// place of one.
 [[nodiscard]] bool is_public_sentence(std::string_view text);
 
 /// The schema of a private operator under another name: "private::op1(Tensor arg0, int[] arg1) ->

@@ -78,7 +78,7 @@ comparer::Run sample_run(const Words& words, double factor) {
   run.environment.device = words.of("cpu");
   run.environment.date_utc = words.of("2026-01-31T12:00:00Z");
   run.filters = {words.of("--only compute")};
-  run.pace = words.of("host");
+  run.pace = words.of("recorded");
   run.interrupted_by = words.of("SIGINT");
   const auto samples = [](double ms) {
     std::vector<double> values;
