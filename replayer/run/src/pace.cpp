@@ -1,9 +1,7 @@
 #include "replayer/run/pace.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <span>
 #include <thread>
@@ -96,7 +94,6 @@ class Pacer::Gaps {
     last_end_ns_ = std::max(last_end_ns_, timing.start_ns + timing.host_ns);
   }
 
-  std::int64_t gaps_ns = 0;  ///< Σ of the gaps that were returned
   std::int64_t waits_ns = 0;
 
  private:
@@ -162,10 +159,9 @@ Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, Pacer
 
 Pacer::Issue Pacer::issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWork& work) {
   const Gaps::Gap gap = gaps.before(start_ns);
-  gaps.gaps_ns += gap.host_ns;
   gaps.waits_ns += gap.wait_ns;
   device_waits_ += gap.waits;
-  Issue issue{gap.host_ns, start_ns, gaps.gaps_ns, gaps.waits_ns};
+  Issue issue{gap.host_ns, start_ns, gaps.waits_ns};
   if (gap.wait) {
     issue.wait = waits_.size();
     waits_.push_back(*gap.wait);

@@ -88,7 +88,6 @@ class Pacer {
   struct Issue {
     std::int64_t gap_ns = kNotPaced;  ///< since the operator before it, waits left out
     std::int64_t start_ns = 0;        ///< since the step's start
-    std::int64_t gaps_ns = 0;         ///< Σ gap_ns up to here, on the same thread
     std::int64_t waits_ns = 0;        ///< Σ recorded waits up to here
     std::size_t wait = kNoWait;       ///< position in waits_ of the one within the gap
   };
