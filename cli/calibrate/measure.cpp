@@ -12,6 +12,7 @@
 
 #include "calibrator/design/bench_calls.h"
 #include "calibrator/measure/caller.h"
+#include "calibrator/measure/page_fault.h"
 #include "common/output_path.h"
 #include "common/stop_signals.h"
 #include "compile/compile.h"
@@ -85,7 +86,7 @@ class Measuring {
 
   CalibrationSummary run() {
     progress_.show("host");
-    summary_.host = calibrator::measure_host_costs();
+    summary_.page_fault_ns = calibrator::measure_page_fault_ns();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
     if (wants_tables()) {
       // A tenth: the other figures are of some hundred operators.

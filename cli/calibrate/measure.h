@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "calibrate/arguments.h"
-#include "calibrator/measure/host_costs.h"
 #include "calibrator/sweep/journal.h"
 #include "calibrator/sweep/sweep.h"
 #include "common/progress.h"
@@ -54,7 +53,7 @@ struct CallCounts {
 
 /// What a calibration of operators did.
 struct CalibrationSummary {
-  calibrator::HostCosts host;
+  double page_fault_ns = 0;    ///< the first touch of a page that the system hands out
   std::size_t found_rows = 0;  ///< of an interrupted calibration
   double found_s = 0;
   bool found_cut_line = false;

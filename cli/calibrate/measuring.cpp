@@ -20,12 +20,6 @@
 namespace understudy::cli {
 namespace {
 
-/// The platform's section of what a host takes beside its operators.
-std::string host_json(const calibrator::HostCosts& host) {
-  return nlohmann::ordered_json{{"loop_ns", host.loop_ns}, {"page_fault_ns", host.page_fault_ns}}
-      .dump();
-}
-
 /// Fits models to the rows. JSON and CSV are of the measuring; the models are in the file.
 void write_platform(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
   FitArguments fit = arguments.fit;
@@ -36,7 +30,7 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
   if (summary.rows > 0 || !has_tables) {
     fit.inputs.push_back(arguments.rows);
   }
-  fit.sections["host"] = host_json(summary.host);
+  fit.sections["host"] = nlohmann::ordered_json{{"page_fault_ns", summary.page_fault_ns}}.dump();
   if (fit.format != Format::kText) {
     fit.format = Format::kText;
     fit.quiet = true;
