@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -143,36 +142,17 @@ void take_sweep(ReplayArguments& arguments, const std::string& sizes) {
 }
 
 void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
-  line.add_text(
-          "--pace PACE",
-          [&options](const std::string& text) {
-            options.pace = text == "asap" ? replayer::Pace::kAsap : replayer::Pace::kRecorded;
-            return text == to_string(options.pace);
-          },
-          "neither asap nor recorded",
-          "When operators are issued: asap, or recorded (with the original's gaps between them)")
-      .shows_default("asap");
-  line.add_text(
-          "--page-faults N",
-          [&options](const std::string& text) {
-            std::uint64_t faults = 0;
-            if (text == "recorded") {
-              options.page_faults = replayer::ReplayOptions::AsRecorded{};
-            } else if (text == "any") {
-              options.page_faults = replayer::ReplayOptions::AsTheyCome{};
-            } else {
-              const char* const end = text.data() + text.size();
-              const auto [read, error] = std::from_chars(text.data(), end, faults);
-              options.page_faults = faults;
-              return error == std::errc() && read == end;
-            }
-            return true;
-          },
-          "none of recorded, any, a number",
-          "Page faults of an iteration: recorded (as many as the original's steps had: the "
-          "profiled ones with --pace asap, else the unprofiled ones), any (leave it to malloc) or "
-          "a number")
-      .shows_default("recorded");
+  line.add_choice("--pace PACE",
+                  {{"asap", replayer::Pace::kAsap}, {"recorded", replayer::Pace::kRecorded}},
+                  options.pace,
+                  "When operators are issued: asap, or recorded (with the original's gaps between "
+                  "them)");
+  line.add_choice(
+      "--page-faults WHICH",
+      {{"recorded", replayer::PageFaults::kRecorded}, {"any", replayer::PageFaults::kAny}},
+      options.page_faults,
+      "Page faults of an iteration: recorded (as many as the original's steps had: the profiled "
+      "ones with --pace asap, else the unprofiled ones) or any (leave it to malloc)");
   line.add_text(
       "--memory-limit BYTES",
       [&options](const std::string& text) {

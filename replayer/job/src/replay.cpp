@@ -71,11 +71,7 @@ int share_of_cores(backends::Job& job) {
 /// Page faults that an iteration is to meet; nothing: they are not controlled.
 std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
                                            const ReplayOptions& options) {
-  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
-    return *faults;
-  }
-  const bool recorded = std::holds_alternative<ReplayOptions::AsRecorded>(options.page_faults);
-  if (!recorded || !program.profile) {
+  if (options.page_faults == PageFaults::kAny || !program.profile) {
     return std::nullopt;
   }
   // As fast as it goes, operators are compared with those of the profiled steps; with the

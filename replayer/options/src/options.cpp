@@ -16,18 +16,14 @@ std::string on_or_off(bool flag) {
   return flag ? "on" : "off";
 }
 
-std::string faults_text(const ReplayOptions& options) {
-  if (const auto* faults = std::get_if<std::uint64_t>(&options.page_faults)) {
-    return std::to_string(*faults);
-  }
-  const bool recorded = std::holds_alternative<ReplayOptions::AsRecorded>(options.page_faults);
-  return recorded ? "recorded" : "any";
-}
-
 }  // namespace
 
 std::string_view to_string(Pace pace) {
   return pace == Pace::kAsap ? "asap" : "recorded";
+}
+
+std::string_view to_string(PageFaults page_faults) {
+  return page_faults == PageFaults::kAny ? "any" : "recorded";
 }
 
 std::string_view to_string(Place place) {
@@ -47,7 +43,7 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
       {"seed", std::to_string(options.seed)},
       {"warmup", std::to_string(options.warmup)},
       {"pace", std::string(to_string(options.pace))},
-      {"page_faults", faults_text(options)},
+      {"page_faults", std::string(to_string(options.page_faults))},
       {"leaves", on_or_off(options.leaves)},
       {"continue_on_error", on_or_off(options.continue_on_error)}};
   if (options.iterations) {

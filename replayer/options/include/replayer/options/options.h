@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "et_schema/model/comms.h"
@@ -29,6 +28,14 @@ enum class Pace : std::uint8_t {
 };
 /// "asap", "recorded".
 [[nodiscard]] std::string_view to_string(Pace pace);
+
+/// Page faults of an iteration.
+enum class PageFaults : std::uint8_t {
+  kRecorded,  ///< as many as the original's steps had, if the benchmark knows them
+  kAny        ///< left to the C library
+};
+/// "recorded", "any".
+[[nodiscard]] std::string_view to_string(PageFaults page_faults);
 
 /// Where tensors go that were recorded on the CPU. What was recorded on an accelerator is on the
 /// replay's device always.
@@ -85,11 +92,7 @@ struct ReplayOptions {
   std::optional<Streams> streams;
   Pace pace = Pace::kAsap;
   std::optional<PlantedSlowdown> slow;
-  /// Page faults an iteration: so many; those of the original's steps, where the benchmark knows
-  /// them (the default); or as they come.
-  struct AsRecorded {};
-  struct AsTheyCome {};
-  std::variant<AsRecorded, AsTheyCome, std::uint64_t> page_faults;
+  PageFaults page_faults = PageFaults::kRecorded;
   std::optional<std::uint64_t> memory_limit_bytes;  ///< refuse what needs more
   /// Seconds that a rank may make others wait without getting on; none: by the first iteration.
   std::optional<double> timeout_s;
