@@ -35,8 +35,9 @@ std::string percent_text(const std::optional<double>& share) {
   if (!share || !std::isfinite(*share)) {
     return kUnknown;
   }
-  constexpr double kHundredths = 10000;
-  return fmt::format("{:.2f} %", std::floor(*share * kHundredths + 1e-9) / 100);
+  constexpr double kMostOfAPart = 99.99;
+  const double percent = *share * kPercent;
+  return fmt::format("{:.2f} %", *share < 1 ? std::min(percent, kMostOfAPart) : percent);
 }
 
 std::string share_text(double share) {

@@ -11,7 +11,7 @@ inline constexpr double kPercent = 100;  ///< in a whole
 // Figures as a person reads them; "–" for what is not known.
 
 [[nodiscard]] std::string figure_text(const std::optional<double>& value);  ///< "12.35"
-/// "99.69 %", rounded down, so that 100 % means all.
+/// "99.69 %"; "100.00 %" means all.
 [[nodiscard]] std::string percent_text(const std::optional<double>& share);
 [[nodiscard]] std::string share_text(double share);           ///< "84.2 %", rounded
 [[nodiscard]] std::string with_commas(std::uint64_t number);  ///< "1,234,567"

@@ -21,7 +21,7 @@ enum class CellKind : std::uint8_t {
   kChange,   ///< the same with its sign: "+0.120"
   kRatio,    ///< "1.025"
   kShare,    ///< of 1, as "84.2 %"
-  kPercent,  ///< of 1, as "99.69 %", rounded down, so that 100 % means all
+  kPercent,  ///< of 1, as "99.69 %"; "100.00 %" means all
   kCount,    ///< "1,234"
   kId,       ///< "1234", a number that stands for a name: of a rank, a node, a night
   kBytes,    ///< "1.5 KiB"
