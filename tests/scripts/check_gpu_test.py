@@ -217,8 +217,8 @@ class CheckGpuTest(unittest.TestCase):
         self.machine.replay = lambda *_: self.report()
         for name in [*samples.MOVED, *samples.RECORDED]:
             samples.check_stored(self.machine, name, self.out)
-        generate = os.environ.get("UNDERSTUDY_GENERATE", str(OWN_BIN / "generate"))
-        if not Path(generate).exists():
+        generate = OWN_BIN / "generate"
+        if not generate.exists():
             self.skipTest("generate is not built")
         for words in started:
             target = self.out / "bench.et"
