@@ -166,11 +166,10 @@ void EventReader::read(JsonPull& json) {
     if (key == "ph") {
       const std::string_view text = take_text(json, unescaped_);
       if (text != "X" && text != "B" && text != "E" && text != "f") {
-        const std::string first_letter(text.substr(0, 1));
+        const bool is_metadata = text.starts_with('M');
         json = whole;
         json.skip();
-        first_letter == "M" ? note_process_name(whole) : add_memory(whole);
-        ++profile_.other_events[first_letter];
+        is_metadata ? note_process_name(whole) : add_memory(whole);
         return;
       }
       phase = text.front();
@@ -179,7 +178,6 @@ void EventReader::read(JsonPull& json) {
       if (text == kPythonFrame && phase == 'X') {
         json = whole;
         json.skip();
-        ++profile_.other_events[kPythonFrame];
         return;
       }
       category = names_(text);
@@ -210,7 +208,6 @@ void EventReader::read(JsonPull& json) {
     if (!is_beside_work(category)) {
       arrow_ends_.insert({event.pid, event.tid, event.ts_ns});
     }
-    ++profile_.other_events["f"];
     return;
   }
   complete(event, category, is_on_device);
@@ -221,8 +218,6 @@ void EventReader::read(JsonPull& json) {
   } else if (phase == 'X') {
     event.dur_ns = times < 2 && is_device_work(event) ? -1 : event.dur_ns;
     keep(event, comm);
-  } else {
-    ++profile_.other_events[""];
   }
 }
 
@@ -248,7 +243,6 @@ void EventReader::complete(KinetoEvent& event, std::string_view category, bool i
 
 void EventReader::keep(const KinetoEvent& event, KinetoComm comm) {
   if (event.category_text == kPythonFrame) {
-    ++profile_.other_events[kPythonFrame];
     return;
   }
   const bool is_kernel = event.category == KinetoCategory::kKernel;

@@ -98,10 +98,6 @@ std::vector<KinetoDevice> read_devices(element list, Losses& losses) {
         device.id = number_of(value, 0);
       } else if (key == "name") {
         device.name = text_of(value, losses);
-      } else if (key == "totalGlobalMem") {
-        device.memory_bytes = number_of(value, 0);
-      } else if (key == "numSms" || key == "multiProcessorCount") {
-        device.multiprocessors = number_of(value, 0);
       }
     }
   }
@@ -121,8 +117,6 @@ DistributedInfo read_distributed(element value, Losses& losses) {
       info.rank = number_of(field, 0);
     } else if (key == "world_size") {
       info.world_size = number_of(field, 1);
-    } else if (key == "nccl_version") {
-      info.nccl_version = text_of(field, losses);
     } else if (key == "pg_config") {
       simdjson::dom::array groups;
       if (field.get_array().get(groups) != SUCCESS) {

@@ -50,13 +50,11 @@ TEST(Kineto, MemoryEventsAreKept) {
   EXPECT_EQ(profile.memory[0].address, 4096U);
   EXPECT_EQ(profile.memory[0].bytes, 400);
   EXPECT_EQ(profile.memory[1].bytes, -400);
-  EXPECT_EQ(profile.other_events.at("i"), 4U);
 }
 
 TEST(Kineto, FramesOfPythonArePassedOver) {
   const Profile profile = profile_of(file_of(replaced_category("python_function") + "," + kEvent));
   EXPECT_EQ(profile.events.size(), 1U);
-  EXPECT_EQ(profile.other_events.at("python_function"), 1U);
 }
 
 TEST(Kineto, ControlCharactersOfNamesAreEscapedAndCountedOnce) {
@@ -321,15 +319,13 @@ TEST(Kineto, BeginsAndEndsArePairedOnTheirThread) {
   EXPECT_EQ(profile.events[1].ts_ns, 1000);
   EXPECT_EQ(profile.events[1].dur_ns, 6000);
   EXPECT_EQ(profile.events[2].dur_ns, 3500);
-  EXPECT_EQ(profile.other_events.at("python_function"), 1U);
   EXPECT_EQ(profile.losses[Loss::kUnpairedEvents], 3U);
 }
 
-TEST(Kineto, OtherPhasesAreCounted) {
+TEST(Kineto, OtherPhasesAreSkipped) {
   const Profile profile = profile_of(file_of(
       kEvent + std::string(R"(, {"ph": "f", "id": 1}, {"ph": "f"}, {"ph": "M"}, {"name": "x"})")));
-  const std::map<std::string, std::uint64_t> expected = {{"", 1}, {"M", 1}, {"f", 2}};
-  EXPECT_EQ(profile.other_events, expected);
+  EXPECT_EQ(profile.events.size(), 1U);
 }
 
 TEST(Kineto, IdsInOtherSpellings) {
@@ -355,14 +351,11 @@ TEST(Kineto, DistributedInfoOfPyTorchAndOfKineto) {
   EXPECT_EQ(profile.distributed->backend, "nccl");
   EXPECT_EQ(profile.distributed->rank, 1);
   EXPECT_EQ(profile.distributed->world_size, 4);
-  EXPECT_EQ(profile.distributed->nccl_version, "2.17.1");
   ASSERT_EQ(profile.distributed->groups.size(), 2U);
   EXPECT_EQ(profile.distributed->groups[0].ranks, (std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(profile.distributed->groups[1].ranks, (std::vector<std::int64_t>{2, 3}));
   ASSERT_EQ(profile.devices.size(), 1U);
   EXPECT_EQ(profile.devices[0].name, "A100");
-  EXPECT_EQ(profile.devices[0].memory_bytes, 42297524224);
-  EXPECT_EQ(profile.devices[0].multiprocessors, 108);
 }
 
 TEST(Kineto, DamageIsRepairedAndCounted) {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <memory_resource>
 #include <optional>
@@ -116,8 +115,6 @@ struct KinetoMemory {
 struct KinetoDevice {
   std::int64_t id = 0;
   std::string name;
-  std::int64_t memory_bytes = 0;
-  std::int64_t multiprocessors = 0;
 };
 
 /// "distributedInfo", written by jobs of several ranks.
@@ -125,13 +122,12 @@ struct DistributedInfo {
   std::string backend;
   std::int64_t rank = 0;
   std::int64_t world_size = 1;
-  std::string nccl_version;
   std::vector<ProcessGroup> groups;
 };
 
 /// A Kineto chrome trace: complete events in the file's order, which is not that of time. Flow,
-/// metadata and instant events other than memory's are counted only. Move-only: it owns what its
-/// views show.
+/// metadata and instant events other than memory's are skipped, and so are frames of Python, nine
+/// of ten events if stacks were recorded. Move-only: it owns what its views show.
 struct Profile {
   std::string file;
   std::int64_t schema_version = 0;
@@ -144,9 +140,6 @@ struct Profile {
   std::vector<KinetoComm> comms;       ///< of kernels, in the file's order
   std::vector<KinetoComm> host_comms;  ///< of operators, where KinetoDetail asks
   std::vector<KinetoMemory> memory;    ///< in the file's order
-  /// By phase: "f", "s", "M", "i"; and "python_function", nine of ten events where stacks were
-  /// recorded, which are passed over.
-  std::map<std::string, std::uint64_t> other_events;
   Losses losses;
 
   /// The name of the device that events are of by their pid; empty: not told. ROCm's profiles
