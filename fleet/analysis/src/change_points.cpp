@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -197,9 +196,6 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
 }
 
 std::string find_otava(const std::string& program) {
-  if (const char* wish = std::getenv("UNDERSTUDY_OTAVA_PYTHON"); wish != nullptr) {
-    return wish;
-  }
   for (fs::path folder = fs::path(program).parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
     const fs::path python = folder / ".venv-fleet" / "bin" / "python";

@@ -49,8 +49,8 @@ struct ClassChange {
 [[nodiscard]] std::vector<ClassChange> class_changes(const std::vector<ClassTimes>& nights,
                                                      const ChangePoint& point);
 
-/// The Python that has Otava: UNDERSTUDY_OTAVA_PYTHON, else .venv-fleet/bin/python in a folder
-/// above `program`. Empty if there is none.
+/// Returns the Python that has Otava: .venv-fleet/bin/python in a folder above `program`. Empty if
+/// there is none.
 [[nodiscard]] std::string find_otava(const std::string& program);
 
 }  // namespace understudy::fleet
