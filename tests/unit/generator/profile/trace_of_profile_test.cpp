@@ -185,7 +185,7 @@ TEST(TraceOfProfile, ListsAndNumbersThatAreNeededAndNotToldOpenTheirOperator) {
 TEST(TraceOfProfile, CommunicationIsToldByTheEventsAroundIt) {
   const auto call_of = [](const ProfileText& text) {
     Profile profile = text.parsed();
-    profile.distributed = et_schema::DistributedInfo{"nccl", 0, 4, {}, {}};
+    profile.distributed = et_schema::DistributedInfo{"nccl", 0, 4, {}};
     const Trace trace = trace_of_profile(profile, know_nothing);
     const auto calls = et_schema::communication_calls(trace);
     std::string told = fmt::format("{}:", calls.size());
@@ -529,7 +529,7 @@ TEST(TraceOfProfile, WhatOutFillsLiesInTheBucketThatIsCommunicated) {
                           .op("aten::add", 40, 10, filled("[4]", "[1]"))
                           .op("c10d::allreduce_", 60, 10, sent(elements))
                           .parsed();
-    profile.distributed = et_schema::DistributedInfo{"gloo", 0, 2, {}, {}};
+    profile.distributed = et_schema::DistributedInfo{"gloo", 0, 2, {}};
     return trace_of_profile(profile, like_first);
   };
   const auto place = [](const Tensor& tensor) {
@@ -558,7 +558,7 @@ TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
               shapes("[[],[[4,8]],[],[],[]]", "[[],[[8,1]],[],[],[]]",
                      R"(["","TensorList","","Scalar","Scalar"])", R"(["","","","False","-1"])"))
           .parsed();
-  profile.distributed = et_schema::DistributedInfo{"gloo", 0, 2, {}, {}};
+  profile.distributed = et_schema::DistributedInfo{"gloo", 0, 2, {}};
   const Trace trace = trace_of_profile(profile, know_nothing);
   const auto calls = et_schema::communication_calls(trace);
   ASSERT_EQ(calls.size(), 2U);
@@ -609,7 +609,7 @@ TEST(TraceOfProfile, ListsOfRanksHaveATensorForEach) {
                             R"("Process Group Name":"0","Process Group Ranks":"[0, 1, 2]")",
                             name))
             .parsed();
-    profile.distributed = et_schema::DistributedInfo{"nccl", rank, 3, {}, {}};
+    profile.distributed = et_schema::DistributedInfo{"nccl", rank, 3, {}};
     const Trace trace = trace_of_profile(profile, know_nothing);
     std::string text;
     for (const auto& [index, call] : et_schema::communication_calls(trace)) {
