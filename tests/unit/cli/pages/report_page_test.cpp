@@ -61,7 +61,7 @@ TEST(ReportVerdict, NamesWhatIsWrong) {
                 "unless that had NaN too.",
                 "Values that change timings: 0 tensors with infinities, 2 with subnormal numbers.",
                 "Others used 1.0 of the 2 CPUs."}));
-  EXPECT_NE(page.verdict.find("99.75 % of 1,241 operators were replayed, 1,238 of them as recorded;"
+  EXPECT_NE(page.verdict.find("99.76 % of 1,241 operators were replayed, 1,238 of them as recorded;"
                               " 6 things to know."),
             std::string::npos);
 }
