@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <string>
 
 #include "compile/compile.h"

@@ -77,7 +77,7 @@ class Writer {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return style_.dialect == Dialect::kPython; }
+  [[nodiscard]] bool is_python() const { return style_.language == Language::kPython; }
 
   [[noreturn]] static void refuse(const std::string& type) {
     throw CannotShow{
@@ -92,7 +92,8 @@ class Writer {
       if (is_nothing(argument)) {
         return is_python() ? "None" : "at::Tensor()";
       }
-      return number ? bench_text("number", {scalar(argument)}, style_.dialect) : (refuse(type), "");
+      return number ? bench_text("number", {scalar(argument)}, style_.language)
+                    : (refuse(type), "");
     }
     if (type == "str") {
       const auto* text = std::get_if<std::string>(&argument.value);
@@ -125,16 +126,16 @@ class Writer {
       return integer_text(integer_of(argument, number, type));
     }
     if (type == "float") {
-      return real_text(number, style_.dialect);
+      return real_text(number, style_.language);
     }
     if (type == "bool") {
-      return bool_text(number != 0, style_.dialect);
+      return bool_text(number != 0, style_.language);
     }
     if (type == "Scalar") {
       return scalar(argument);
     }
     if (type == "ScalarType") {
-      return dtype_text(static_cast<DType>(small_integer(number, type)), style_.dialect);
+      return dtype_text(static_cast<DType>(small_integer(number, type)), style_.language);
     }
     if (type == "Layout") {
       return enumerator(kLayouts, number, type);
@@ -183,12 +184,12 @@ class Writer {
 
   [[nodiscard]] std::string scalar(const Argument& argument) const {
     if (const auto* flag = std::get_if<bool>(&argument.value)) {
-      return bool_text(*flag, style_.dialect);
+      return bool_text(*flag, style_.language);
     }
     if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
       return integer_text(*integer);
     }
-    return real_text(std::get<double>(argument.value), style_.dialect);
+    return real_text(std::get<double>(argument.value), style_.language);
   }
 
   std::string write_list(const Argument& argument, const std::string& element,
@@ -297,7 +298,7 @@ bool is_default(const Argument& argument, std::string_view default_value) {
          default_value.find_first_of(".e") != std::string_view::npos && value == *real;
 }
 
-std::string dtype_text(DType dtype, Dialect dialect) {
+std::string dtype_text(DType dtype, Language language) {
   static const std::map<DType, std::string_view> kCppNames = {
       {DType::kUInt8, "kByte"},
       {DType::kInt8, "kChar"},
@@ -324,39 +325,39 @@ std::string dtype_text(DType dtype, Dialect dialect) {
   if (name == kCppNames.end()) {
     throw CannotShow{"an element type that has no name here"};
   }
-  return dialect == Dialect::kPython ? fmt::format("torch.{}", et_schema::to_string(dtype))
-                                     : fmt::format("at::{}", name->second);
+  return language == Language::kPython ? fmt::format("torch.{}", et_schema::to_string(dtype))
+                                       : fmt::format("at::{}", name->second);
 }
 
-std::string real_text(double value, Dialect dialect) {
+std::string real_text(double value, Language language) {
   if (std::isfinite(value)) {
     const std::string text = fmt::format("{}", value);
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
   }
   const std::string_view sign = value < 0 ? "-" : "";
-  if (dialect == Dialect::kPython) {
+  if (language == Language::kPython) {
     return std::isnan(value) ? "float(\"nan\")" : fmt::format("float(\"{}inf\")", sign);
   }
   return std::isnan(value) ? "std::numeric_limits<double>::quiet_NaN()"
                            : fmt::format("{}std::numeric_limits<double>::infinity()", sign);
 }
 
-std::string bool_text(bool value, Dialect dialect) {
-  return dialect == Dialect::kPython ? (value ? "True" : "False") : (value ? "true" : "false");
+std::string bool_text(bool value, Language language) {
+  return language == Language::kPython ? (value ? "True" : "False") : (value ? "true" : "false");
 }
 
-std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect) {
-  return list_text({fmt::format("{}", fmt::join(sizes, ", "))}, dialect);
+std::string sizes_text(const std::vector<std::int64_t>& sizes, Language language) {
+  return list_text({fmt::format("{}", fmt::join(sizes, ", "))}, language);
 }
 
-std::string list_text(const std::vector<std::string>& items, Dialect dialect) {
-  return dialect == Dialect::kPython ? fmt::format("[{}]", fmt::join(items, ", "))
-                                     : fmt::format("{{{}}}", fmt::join(items, ", "));
+std::string list_text(const std::vector<std::string>& items, Language language) {
+  return language == Language::kPython ? fmt::format("[{}]", fmt::join(items, ", "))
+                                       : fmt::format("{{{}}}", fmt::join(items, ", "));
 }
 
 std::string bench_text(std::string_view name, const std::vector<std::string>& arguments,
-                       Dialect dialect) {
-  return fmt::format("bench{}{}({})", dialect == Dialect::kPython ? "." : "::", name,
+                       Language language) {
+  return fmt::format("bench{}{}({})", language == Language::kPython ? "." : "::", name,
                      fmt::join(arguments, ", "));
 }
 

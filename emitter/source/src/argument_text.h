@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "emitter/source/emit.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::emitter {
@@ -25,14 +26,11 @@ struct DeviceText {
 /// What stands for the next slot that an argument reads.
 using NextTensor = std::function<std::string()>;
 
-/// The language of the source.
-enum class Dialect : std::uint8_t { kCpp, kPython };
-
 /// Vectors of tensors: what all their elements are in source, with ", " between them → the vector.
 using Vectors = std::map<std::string, std::string>;
 
 struct ArgumentStyle {
-  Dialect dialect = Dialect::kCpp;
+  Language language = Language::kCpp;
   DeviceText devices;
   const Vectors* vectors = nullptr;  ///< lists of these tensors are written as the vector
 };
@@ -46,21 +44,21 @@ struct ArgumentStyle {
 [[nodiscard]] bool is_default(const et_schema::Argument& argument, std::string_view default_value);
 
 /// "at::kFloat", "torch.float32".
-[[nodiscard]] std::string dtype_text(et_schema::DType dtype, Dialect dialect);
+[[nodiscard]] std::string dtype_text(et_schema::DType dtype, Language language);
 /// A double that reads back as the same.
-[[nodiscard]] std::string real_text(double value, Dialect dialect);
-[[nodiscard]] std::string bool_text(bool value, Dialect dialect);
+[[nodiscard]] std::string real_text(double value, Language language);
+[[nodiscard]] std::string bool_text(bool value, Language language);
 /// {1, 2} or [1, 2].
-[[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Dialect dialect);
-[[nodiscard]] std::string list_text(const std::vector<std::string>& items, Dialect dialect);
+[[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Language language);
+[[nodiscard]] std::string list_text(const std::vector<std::string>& items, Language language);
 /// A call of what goes with every project: "bench::number(0.5)", "bench.number(0.5)".
 [[nodiscard]] std::string bench_text(std::string_view name,
-                                     const std::vector<std::string>& arguments, Dialect dialect);
+                                     const std::vector<std::string>& arguments, Language language);
 
 /// None, or an undefined tensor.
 [[nodiscard]] bool is_nothing(const et_schema::Argument& argument);
 
 /// "bench::normal(0.0, 0.01)". `dot`: "bench." for Python.
-[[nodiscard]] std::string rule_text(const et_schema::ValueRule& rule, Dialect dialect);
+[[nodiscard]] std::string rule_text(const et_schema::ValueRule& rule, Language language);
 
 }  // namespace understudy::emitter

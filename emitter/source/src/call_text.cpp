@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <string_view>
 #include <variant>
 
@@ -52,8 +51,8 @@ CallText CallWriter::write(const Instruction& instruction, const NextTensor& nex
                            const Vectors& vectors) {
   const Callable callable = read_callable(program_, instruction);
   const std::vector<Argument> arguments = arguments_of(instruction, callable);
-  return {dialect_ == Dialect::kPython ? python_call(callable, arguments, next, vectors)
-                                       : cpp_call(callable, arguments, next, vectors),
+  return {language_ == Language::kPython ? python_call(callable, arguments, next, vectors)
+                                         : cpp_call(callable, arguments, next, vectors),
           shape_of(callable.returns)};
 }
 
@@ -72,7 +71,7 @@ std::string CallWriter::object_of(const Callable& callable) {
   if (is_new) {
     named->second.schema = schema;
     named->second.positional = callable.positional;
-    if (const auto call = row_for(schema, dialect_)) {
+    if (const auto call = row_for(schema, language_)) {
       calls_.has_rows = true;
       named->second.row = call->row->source();
       for (const std::optional<std::size_t>& argument : call->arguments) {
@@ -86,7 +85,7 @@ std::string CallWriter::object_of(const Callable& callable) {
 std::string CallWriter::cpp_call(const Callable& callable, const std::vector<Argument>& recorded,
                                  const NextTensor& next, const Vectors& vectors) {
   const std::string object = object_of(callable);
-  const ArgumentStyle style{Dialect::kCpp, devices_, &vectors};
+  const ArgumentStyle style{Language::kCpp, devices_, &vectors};
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];
@@ -100,8 +99,8 @@ std::string CallWriter::cpp_call(const Callable& callable, const std::vector<Arg
 
 std::string CallWriter::python_call(const Callable& callable, const std::vector<Argument>& recorded,
                                     const NextTensor& next, const Vectors& vectors) {
-  const ArgumentStyle style{Dialect::kPython, devices_, &vectors};
-  const bool by_row = row_for(schema_of(callable), dialect_).has_value();
+  const ArgumentStyle style{Language::kPython, devices_, &vectors};
+  const bool by_row = row_for(schema_of(callable), language_).has_value();
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];

@@ -66,8 +66,8 @@ struct Calls {
 /// torch.ops.
 class CallWriter {
  public:
-  CallWriter(const et_schema::Program& program, Dialect dialect, DeviceText devices, Calls& calls)
-      : program_(program), dialect_(dialect), devices_(devices), calls_(calls) {}
+  CallWriter(const et_schema::Program& program, Language language, DeviceText devices, Calls& calls)
+      : program_(program), language_(language), devices_(devices), calls_(calls) {}
 
   /// Throws CannotShow.
   [[nodiscard]] CallText write(const et_schema::Instruction& instruction, const NextTensor& next,
@@ -83,7 +83,7 @@ class CallWriter {
   std::string object_of(const Callable& callable);
 
   const et_schema::Program& program_;
-  Dialect dialect_;
+  Language language_;
   DeviceText devices_;
   Calls& calls_;
 };

@@ -59,9 +59,9 @@ std::vector<std::int64_t> in_elements(const Program& program,
 }  // namespace
 
 std::string communicate_text(const Program& program, const Instruction& instruction,
-                             Dialect dialect, const std::function<std::string(SlotId)>& tensor) {
+                             Language language, const std::function<std::string(SlotId)>& tensor) {
   const CommInfo& info = *instruction.comm;
-  const bool is_python = dialect == Dialect::kPython;
+  const bool is_python = language == Language::kPython;
   std::vector<std::string> parts;
   const auto add = [&](const char* field, const std::string& value) {
     parts.push_back(fmt::format("{}{} = {}", is_python ? "" : ".", field, value));
@@ -69,7 +69,7 @@ std::string communicate_text(const Program& program, const Instruction& instruct
   const auto tensors = [&](const std::vector<SlotId>& slots) {
     std::vector<std::string> names;
     std::ranges::transform(slots, std::back_inserter(names), tensor);
-    return list_text(names, dialect);
+    return list_text(names, language);
   };
   const std::vector<SlotId> inputs = slots_of(instruction, 0);
   const std::vector<SlotId> outputs = slots_of(instruction, 1);
@@ -86,8 +86,8 @@ std::string communicate_text(const Program& program, const Instruction& instruct
     add("root_or_peer", fmt::format("{}", info.root_or_peer));
   }
   if (et_schema::traits(info.kind).sizes == et_schema::CommSizes::kSplits) {
-    add("in_splits", sizes_text(in_elements(program, info.in_splits, inputs), dialect));
-    add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs), dialect));
+    add("in_splits", sizes_text(in_elements(program, info.in_splits, inputs), language));
+    add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs), language));
   }
   if (info.reduce_op != "sum") {
     add("reduce", text_literal(info.reduce_op));
@@ -96,11 +96,11 @@ std::string communicate_text(const Program& program, const Instruction& instruct
                    : fmt::format("bench::communicate({{{}}})", fmt::join(parts, ", "));
 }
 
-std::string empty_text(const et_schema::Slot& layout, Dialect dialect) {
-  const std::string sizes = sizes_text(layout.sizes, dialect);
-  const std::string strides = sizes_text(layout.strides, dialect);
-  const std::string dtype = dtype_text(layout.dtype, dialect);
-  return dialect == Dialect::kPython
+std::string empty_text(const et_schema::Slot& layout, Language language) {
+  const std::string sizes = sizes_text(layout.sizes, language);
+  const std::string strides = sizes_text(layout.strides, language);
+  const std::string dtype = dtype_text(layout.dtype, language);
+  return language == Language::kPython
              ? fmt::format("torch.empty_strided({}, {}, dtype={}, device=bench.device())", sizes,
                            strides, dtype)
              : fmt::format(

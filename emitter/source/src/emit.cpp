@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "et_schema/model/operator_map.h"
@@ -59,8 +58,8 @@ class Emitter {
   [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
   void add_rank(std::size_t rank) {
-    const Program program = with_bodies(bench_.programs[rank], dialect());
-    const StepText step = write_step(program, dialect());
+    const Program program = with_bodies(bench_.programs[rank], language_);
+    const StepText step = write_step(program, language_);
     count_missing(program, step);
     project_.functions += step.functions;
     project_.calls += step.calls;
@@ -110,8 +109,8 @@ class Emitter {
       if (!step.refused[at].empty()) {
         add(missing_, instruction, step.refused[at]);
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name) &&
-                 !is_found(instruction.name, dialect())) {
-        const auto call = row_for(schema_of(program, instruction), dialect());
+                 !is_found(instruction.name, language_)) {
+        const auto call = row_for(schema_of(program, instruction), language_);
         if (call) {
           add(mapped_, instruction, call->row->by());
         } else {
@@ -120,8 +119,6 @@ class Emitter {
       }
     }
   }
-
-  [[nodiscard]] Dialect dialect() const { return is_python() ? Dialect::kPython : Dialect::kCpp; }
 
   static std::string_view schema_of(const Program& program, const Instruction& instruction) {
     return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;

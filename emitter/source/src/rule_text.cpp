@@ -13,7 +13,7 @@ using et_schema::ValueRule;
 /// The call that makes a rule of each kind.
 class RuleWriter {
  public:
-  explicit RuleWriter(Dialect dialect) : dialect_(dialect) {}
+  explicit RuleWriter(Language language) : language_(language) {}
 
   std::string operator()(const ValueRule::Zeros& /*rule*/) const { return call("zeros"); }
   std::string operator()(const ValueRule::Constant& rule) const {
@@ -57,20 +57,20 @@ class RuleWriter {
  private:
   template <typename... Values>
   [[nodiscard]] std::string call(const char* name, const Values&... values) const {
-    return bench_text(name, {text(values)...}, dialect_);
+    return bench_text(name, {text(values)...}, language_);
   }
 
-  [[nodiscard]] std::string text(double value) const { return real_text(value, dialect_); }
+  [[nodiscard]] std::string text(double value) const { return real_text(value, language_); }
   [[nodiscard]] std::string text(std::int64_t value) const { return fmt::format("{}", value); }
-  [[nodiscard]] std::string text(bool value) const { return bool_text(value, dialect_); }
+  [[nodiscard]] std::string text(bool value) const { return bool_text(value, language_); }
   [[nodiscard]] std::string text(const ValueRule::Segment& segment) const {
-    return list_text({text(segment.count), text(segment.sum)}, dialect_);
+    return list_text({text(segment.count), text(segment.sum)}, language_);
   }
   [[nodiscard]] std::string text(const et_schema::Repeat& repeat) const {
-    return list_text({text(repeat.times), text(repeat.numbers)}, dialect_);
+    return list_text({text(repeat.times), text(repeat.numbers)}, language_);
   }
   [[nodiscard]] std::string text(const et_schema::ReuseBin& bin) const {
-    return list_text({text(bin.low), text(bin.high), text(bin.repeats)}, dialect_);
+    return list_text({text(bin.low), text(bin.high), text(bin.repeats)}, language_);
   }
   template <typename Item>
   [[nodiscard]] std::string text(const std::vector<Item>& items) const {
@@ -78,16 +78,16 @@ class RuleWriter {
     for (const Item& item : items) {
       texts.push_back(text(item));
     }
-    return list_text(texts, dialect_);
+    return list_text(texts, language_);
   }
 
-  Dialect dialect_;
+  Language language_;
 };
 
 }  // namespace
 
-std::string rule_text(const ValueRule& rule, Dialect dialect) {
-  return std::visit(RuleWriter(dialect), rule.kind);
+std::string rule_text(const ValueRule& rule, Language language) {
+  return std::visit(RuleWriter(language), rule.kind);
 }
 
 }  // namespace understudy::emitter

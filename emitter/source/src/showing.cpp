@@ -24,26 +24,26 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 
-void append(const Program& program, const Instruction& instruction, Dialect dialect,
+void append(const Program& program, const Instruction& instruction, Language language,
             std::vector<Instruction>& to) {
-  if (instruction.kind != InstructionKind::kOp || is_found(instruction.name, dialect) ||
+  if (instruction.kind != InstructionKind::kOp || is_found(instruction.name, language) ||
       !et_schema::body_makes_results(program, instruction)) {
     to.push_back(instruction);
     return;
   }
   const std::size_t first = to.size();
   for (const Instruction& below : instruction.body) {
-    append(program, below, dialect, to);
+    append(program, below, language, to);
   }
   to[first].timing = instruction.timing;  // it was recorded as one
 }
 
 }  // namespace
 
-bool is_found(std::string_view name, Dialect dialect) {
+bool is_found(std::string_view name, Language language) {
   const std::string_view base = et_schema::without_overload(name);
   const std::string_view stand_ins =
-      dialect == Dialect::kPython ? "" : runtime_files().at("bench/fbgemm.h");
+      language == Language::kPython ? "" : runtime_files().at("bench/fbgemm.h");
   constexpr std::string_view kLookup =
       "fbgemm::split_embedding_codegen_lookup_";  // of any optimizer
   const std::string_view sought = base.starts_with(kLookup) ? kLookup : base;
@@ -51,21 +51,21 @@ bool is_found(std::string_view name, Dialect dialect) {
          stand_ins.find("\"" + std::string(sought) + "\"") != std::string_view::npos;
 }
 
-std::optional<et_schema::MappedCall> row_for(std::string_view schema, Dialect dialect) {
-  if (is_found(et_schema::operator_name(schema), dialect)) {
+std::optional<et_schema::MappedCall> row_for(std::string_view schema, Language language) {
+  if (is_found(et_schema::operator_name(schema), language)) {
     return {};
   }
   std::optional<et_schema::MappedCall> call = et_schema::operator_map().find(schema).call;
   return call && !call->row->is_of_benchmark ? call : std::nullopt;
 }
 
-Program with_bodies(const Program& program, Dialect dialect) {
+Program with_bodies(const Program& program, Language language) {
   Program expanded = program;
   expanded.instructions.clear();
   std::vector<std::uint32_t> places;  // by instruction, and the program's end
   for (const Instruction& instruction : program.instructions) {
     places.push_back(static_cast<std::uint32_t>(expanded.instructions.size()));
-    append(program, instruction, dialect, expanded.instructions);
+    append(program, instruction, language, expanded.instructions);
   }
   places.push_back(static_cast<std::uint32_t>(expanded.instructions.size()));
   for (et_schema::Storage& storage : expanded.storages) {
@@ -80,13 +80,13 @@ bool means_nothing(std::string_view name) {
   return !et_schema::operator_facts(name).not_on_cpu.empty();
 }
 
-Showing find_showing(const Program& program, Dialect dialect) {
+Showing find_showing(const Program& program, Language language) {
   Showing showing;
   std::vector<std::string>& refused = showing.refused;
   refused.resize(program.instructions.size());
   std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
   Calls used;
-  CallWriter calls(program, dialect, {uses_accelerator(program)}, used);
+  CallWriter calls(program, language, {uses_accelerator(program)}, used);
   const auto any_tensor = [] { return std::string("x"); };
   for (std::size_t at = 0; at < refused.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
@@ -105,7 +105,7 @@ Showing find_showing(const Program& program, Dialect dialect) {
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
         static_cast<void>(calls.write(instruction, any_tensor));
       } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
-        static_cast<void>(communicate_text(program, instruction, dialect,
+        static_cast<void>(communicate_text(program, instruction, language,
                                            [](SlotId) { return std::string("x"); }));
       } else if (instruction.kind == InstructionKind::kKernel) {
         refused[at] = et_schema::kNoKernelCode;

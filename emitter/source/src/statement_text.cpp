@@ -8,7 +8,6 @@
 #include <utility>
 #include <variant>
 
-#include "et_schema/model/public_operators.h"
 #include "et_schema/model/schema_text.h"
 #include "source_text.h"
 
@@ -55,12 +54,13 @@ class StatementWriter {
     const Slot& layout = program.slots[*to];
     const bool is_same = from.dtype == layout.dtype;
     std::vector<std::string> arguments = {
-        base, sizes_text(layout.sizes, scope_.dialect), sizes_text(layout.strides, scope_.dialect),
+        base, sizes_text(layout.sizes, scope_.language),
+        sizes_text(layout.strides, scope_.language),
         fmt::format("{}", layout.offset - (is_same ? from.offset : 0))};
     if (!is_same) {
-      arguments.insert(arguments.begin() + 1, dtype_text(layout.dtype, scope_.dialect));
+      arguments.insert(arguments.begin() + 1, dtype_text(layout.dtype, scope_.language));
     }
-    define_one(*to, bench_text(is_same ? "relayout" : "relayout_as", arguments, scope_.dialect));
+    define_one(*to, bench_text(is_same ? "relayout" : "relayout_as", arguments, scope_.language));
   }
 
   void write_call(const CallText& call) {
@@ -79,7 +79,7 @@ class StatementWriter {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return scope_.dialect == Dialect::kPython; }
+  [[nodiscard]] bool is_python() const { return scope_.language == Language::kPython; }
   void add(const std::string& statement) {
     scope_.lines.push_back(is_python() ? statement : statement + ";");
   }
@@ -200,7 +200,7 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
       // Who reads the tensor later wants its former layout.
       next = [&scope, is_first = true]() mutable {
         const std::string tensor = scope.next();
-        return std::exchange(is_first, false) ? bench_text("another", {tensor}, scope.dialect)
+        return std::exchange(is_first, false) ? bench_text("another", {tensor}, scope.language)
                                               : tensor;
       };
     }
@@ -208,11 +208,11 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
   }
 }
 
-std::string release_text(const std::vector<std::string>& variables, Dialect dialect,
+std::string release_text(const std::vector<std::string>& variables, Language language,
                          const Vectors& vectors) {
   std::string all = fmt::format("{}", fmt::join(variables, ", "));
   const auto vector = vectors.find(all);
-  if (dialect == Dialect::kPython) {
+  if (language == Language::kPython) {
     return (vector != vectors.end() ? vector->second
                                     : fmt::format("{}", fmt::join(variables, " = "))) +
            " = None";

@@ -14,7 +14,7 @@ namespace understudy::emitter {
 
 /// What writes the statements of a scope needs to know of it.
 struct Scope {
-  Dialect dialect = Dialect::kCpp;
+  Language language = Language::kCpp;
   NameBook& names;
   NextTensor next;  ///< what stands for the next slot read
   std::function<void(et_schema::SlotId, const std::string&)> made;  ///< a new tensor's variable
@@ -28,7 +28,7 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
                      CallWriter& calls, const Scope& scope);
 
 /// "bench::release(a, b);", "a = b = None".
-[[nodiscard]] std::string release_text(const std::vector<std::string>& variables, Dialect dialect,
+[[nodiscard]] std::string release_text(const std::vector<std::string>& variables, Language language,
                                        const Vectors& vectors);
 
 /// Whether it pays to free a storage before its scope ends.
@@ -37,10 +37,10 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
 /// "bench::communicate({.kind = …})" for a collective or a message. `tensor` names a slot's. Throws
 /// CannotShow.
 [[nodiscard]] std::string communicate_text(
-    const et_schema::Program& program, const et_schema::Instruction& instruction, Dialect dialect,
+    const et_schema::Program& program, const et_schema::Instruction& instruction, Language language,
     const std::function<std::string(et_schema::SlotId)>& tensor);
 
 /// Memory for a tensor that a communication fills.
-[[nodiscard]] std::string empty_text(const et_schema::Slot& layout, Dialect dialect);
+[[nodiscard]] std::string empty_text(const et_schema::Slot& layout, Language language);
 
 }  // namespace understudy::emitter

@@ -20,13 +20,13 @@ class FunctionWriter {
  public:
   FunctionWriter(const DataFlow& flow, const Outline& outline, std::size_t index,
                  const std::string& name, const std::vector<std::string>& words, CallWriter& calls,
-                 Dialect dialect)
+                 Language language)
       : flow_(flow),
         outline_(outline),
         function_(outline.functions[index]),
         words_(words),
         calls_(calls),
-        dialect_(dialect),
+        language_(language),
         first_(outline.units[function_.units.front()]) {
     text_.name = name;
   }
@@ -43,7 +43,7 @@ class FunctionWriter {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
+  [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
   [[nodiscard]] const et_schema::Program& program() const { return flow_.program(); }
 
   /// Where the memory of a tensor goes, of all units the latest: counted in instructions from the
@@ -95,7 +95,7 @@ class FunctionWriter {
     const bool is_needed =
         std::any_of(function_.results.begin(), function_.results.end(),
                     [&](const Function::Result& result) { return result.instruction == place; });
-    const Scope scope{dialect_,
+    const Scope scope{language_,
                       names_,
                       [&] {
                         const auto& parameter = function_.reads[place][next];
@@ -112,7 +112,7 @@ class FunctionWriter {
     write_statement(flow_, at, words_, calls_, scope);
     const auto released = releases_.find(place);
     if (released != releases_.end() && at + 1 < first_.end) {
-      lines_.push_back(release_text(released->second, dialect_, vectors_));
+      lines_.push_back(release_text(released->second, language_, vectors_));
     }
   }
 
@@ -209,7 +209,7 @@ class FunctionWriter {
   const Function& function_;
   const std::vector<std::string>& words_;
   CallWriter& calls_;
-  Dialect dialect_;
+  Language language_;
   const Unit& first_;
   FunctionText text_;
   NameBook names_;
@@ -304,12 +304,12 @@ std::string python_source(const StepParts& step) {
 
 FunctionText write_function(const DataFlow& flow, const Outline& outline, std::size_t function,
                             const std::string& name, const std::vector<std::string>& words,
-                            CallWriter& calls, Dialect dialect) {
-  return FunctionWriter(flow, outline, function, name, words, calls, dialect).write();
+                            CallWriter& calls, Language language) {
+  return FunctionWriter(flow, outline, function, name, words, calls, language).write();
 }
 
-std::string step_source(const StepParts& step, Dialect dialect) {
-  return dialect == Dialect::kPython ? python_source(step) : cpp_source(step);
+std::string step_source(const StepParts& step, Language language) {
+  return language == Language::kPython ? python_source(step) : cpp_source(step);
 }
 
 }  // namespace understudy::emitter

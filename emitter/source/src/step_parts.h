@@ -29,7 +29,7 @@ struct TensorsText {
 [[nodiscard]] TensorsText write_tensors(const DataFlow& flow, const Outline& outline,
                                         const std::vector<std::string>& words,
                                         const std::set<et_schema::SlotId>& kept,
-                                        const DeviceText& devices, Dialect dialect);
+                                        const DeviceText& devices, Language language);
 
 /// Whether a slot can be made before the step.
 [[nodiscard]] bool can_be_made(const et_schema::Slot& slot);
@@ -47,7 +47,7 @@ struct FunctionText {
 [[nodiscard]] FunctionText write_function(const DataFlow& flow, const Outline& outline,
                                           std::size_t function, const std::string& name,
                                           const std::vector<std::string>& words, CallWriter& calls,
-                                          Dialect dialect);
+                                          Language language);
 
 /// A step's pieces of text.
 struct StepParts {
@@ -58,7 +58,7 @@ struct StepParts {
 };
 
 /// They put together: a file behind its includes, up to make_NAME().
-[[nodiscard]] std::string step_source(const StepParts& step, Dialect dialect);
+[[nodiscard]] std::string step_source(const StepParts& step, Language language);
 
 /// One rank's step as text, and what it cannot show.
 struct StepText {
@@ -71,6 +71,6 @@ struct StepText {
   std::vector<std::string> refused;
 };
 
-[[nodiscard]] StepText write_step(const et_schema::Program& program, Dialect dialect);
+[[nodiscard]] StepText write_step(const et_schema::Program& program, Language language);
 
 }  // namespace understudy::emitter

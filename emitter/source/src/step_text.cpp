@@ -34,15 +34,15 @@ std::vector<bool> replaced_by(const Program& program, const std::vector<std::str
 
 class StepWriter {
  public:
-  StepWriter(const Program& program, Dialect dialect)
+  StepWriter(const Program& program, Language language)
       : program_(program),
-        dialect_(dialect),
-        showing_(find_showing(program, dialect)),
+        language_(language),
+        showing_(find_showing(program, language)),
         flow_(program, replaced_by(program, showing_.refused)),
         outline_(make_outline(flow_)),
         words_(slot_words(flow_, outline_.phases)),
         devices_{uses_accelerator(program)},
-        calls_(program, dialect, devices_, used_),
+        calls_(program, language, devices_, used_),
         open_(program),
         homes_(program.slots.size()),
         alive_(program.storages.size()),
@@ -50,7 +50,7 @@ class StepWriter {
 
   StepText write() {
     find_kept();
-    tensors_ = write_tensors(flow_, outline_, words_, kept_, devices_, dialect_);
+    tensors_ = write_tensors(flow_, outline_, words_, kept_, devices_, language_);
     for (const auto& [slot, member] : tensors_.members) {
       if (!kept_.contains(slot)) {
         homes_[slot] = "t." + member;
@@ -59,7 +59,7 @@ class StepWriter {
     const std::vector<std::string> names = function_names(flow_, outline_);
     std::set<std::string> taken(names.begin(), names.end());
     for (std::size_t i = 0; i < outline_.functions.size(); ++i) {
-      functions_.push_back(write_function(flow_, outline_, i, names[i], words_, calls_, dialect_));
+      functions_.push_back(write_function(flow_, outline_, i, names[i], words_, calls_, language_));
       taken.insert(type_name(names[i]));
     }
     names_ = NameBook(std::move(taken));
@@ -67,7 +67,7 @@ class StepWriter {
     write_units();
     lines_ = looped(lines_, is_python());
     StepText text;
-    text.body = step_source({used_.named, tensors_, functions_, lines_}, dialect_);
+    text.body = step_source({used_.named, tensors_, functions_, lines_}, language_);
     text.communicates = communicates_;
     text.used = std::move(used_);
     text.functions = functions_.size();
@@ -77,7 +77,7 @@ class StepWriter {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
+  [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
   void add(const std::string& statement) {
     lines_.push_back(is_python() ? statement : statement + ";");
   }
@@ -148,7 +148,7 @@ class StepWriter {
 
   void free(const std::vector<std::string>& variables) {
     if (!variables.empty()) {
-      lines_.push_back(release_text(variables, dialect_, vectors_));
+      lines_.push_back(release_text(variables, language_, vectors_));
     }
   }
 
@@ -286,7 +286,7 @@ class StepWriter {
     add(is_python() ? fmt::format("{} = [{}]", name, all)
                     : fmt::format("std::vector<Tensor> {} = bench::gather({})", name, all));
     if (is_python()) {
-      lines_.push_back(release_text(from, dialect_, {}));
+      lines_.push_back(release_text(from, language_, {}));
     }
     for (std::size_t i = 0; i < from.size(); ++i) {
       const std::string to = fmt::format("{}[{}]", name, i);
@@ -304,7 +304,7 @@ class StepWriter {
     }
     std::size_t next = 0;
     std::vector<std::pair<SlotId, std::string>> made;
-    const Scope scope{dialect_,
+    const Scope scope{language_,
                       names_,
                       [&] { return homes_[flow_.reads(at)[next++]]; },
                       [&](SlotId slot, const std::string& name) { made.emplace_back(slot, name); },
@@ -340,7 +340,7 @@ class StepWriter {
         make_output(slot);
       }
     }
-    const std::string call = communicate_text(program_, instruction, dialect_,
+    const std::string call = communicate_text(program_, instruction, language_,
                                               [this](SlotId slot) { return homes_[slot]; });
     if (et_schema::is_blocking(*instruction.comm)) {
       add(call + ".wait()");
@@ -358,12 +358,12 @@ class StepWriter {
   void make_output(SlotId slot) {
     const std::string name = names_.take(words_[slot]);
     add(fmt::format("{}{} = {}", is_python() ? "" : "Tensor ", name,
-                    empty_text(program_.slots[slot], dialect_)));
+                    empty_text(program_.slots[slot], language_)));
     set_home(slot, name);
   }
 
   const Program& program_;
-  Dialect dialect_;
+  Language language_;
   Showing showing_;
   DataFlow flow_;
   Outline outline_;
@@ -391,8 +391,8 @@ class StepWriter {
 
 }  // namespace
 
-StepText write_step(const Program& program, Dialect dialect) {
-  return StepWriter(program, dialect).write();
+StepText write_step(const Program& program, Language language) {
+  return StepWriter(program, language).write();
 }
 
 }  // namespace understudy::emitter

@@ -50,8 +50,8 @@ std::vector<bool> find_changed(const DataFlow& flow) {
 class TensorsWriter {
  public:
   TensorsWriter(const DataFlow& flow, const std::vector<std::string>& words,
-                const DeviceText& devices, Dialect dialect)
-      : flow_(flow), words_(words), devices_(devices), dialect_(dialect) {}
+                const DeviceText& devices, Language language)
+      : flow_(flow), words_(words), devices_(devices), language_(language) {}
 
   TensorsText write(const std::set<SlotId>& kept, const Outline& outline) {
     find_used();
@@ -76,7 +76,7 @@ class TensorsWriter {
 
  private:
   [[nodiscard]] const Program& program() const { return flow_.program(); }
-  [[nodiscard]] bool is_python() const { return dialect_ == Dialect::kPython; }
+  [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
   /// Externals that are read, then parts of them with a rule of their own, then what is given.
   void find_used() {
@@ -228,12 +228,12 @@ class TensorsWriter {
   }
 
   [[nodiscard]] std::string layout_text(const Slot& layout) const {
-    const std::string dtype = dtype_text(layout.dtype, dialect_);
-    const std::string sizes = sizes_text(layout.sizes, dialect_);
+    const std::string dtype = dtype_text(layout.dtype, language_);
+    const std::string sizes = sizes_text(layout.sizes, language_);
     if (is_contiguous(layout) && layout.offset == 0) {
       return fmt::format("{}, {}", dtype, sizes);
     }
-    const std::string strides = sizes_text(layout.strides, dialect_);
+    const std::string strides = sizes_text(layout.strides, language_);
     const std::string offset = layout.offset == 0 ? "" : fmt::format(", {}", layout.offset);
     return is_python()
                ? fmt::format("{}, {}, strides={}{}", dtype, sizes, strides,
@@ -250,7 +250,7 @@ class TensorsWriter {
     std::string call;
     if (layout.wrapped_number) {
       call = fmt::format(
-          "number({}, {}{})", slot, dtype_text(layout.dtype, dialect_),
+          "number({}, {}{})", slot, dtype_text(layout.dtype, language_),
           rule.empty() ? (is_python() ? ", rule=bench.constant(1.0)" : ", bench::constant(1.0)")
                        : rule);
     } else if (first != first_of_.end()) {
@@ -274,7 +274,7 @@ class TensorsWriter {
   /// The rule's text. A long one (how often each row is met can take pages) becomes a function.
   std::string rule_of(SlotId slot, const et_schema::ValueRule& value) {
     constexpr std::size_t kLongest = 160;
-    std::string text = rule_text(value, dialect_);
+    std::string text = rule_text(value, language_);
     if (text.size() <= kLongest) {
       return text;
     }
@@ -285,9 +285,9 @@ class TensorsWriter {
   [[nodiscard]] std::string make_elsewhere(SlotId slot, const std::string& place,
                                            const std::string& rule, std::int64_t bytes) const {
     const Slot& layout = program().slots[slot];
-    const std::string dtype = dtype_text(layout.dtype, dialect_);
-    const std::string sizes = sizes_text(layout.sizes, dialect_);
-    const std::string strides = sizes_text(layout.strides, dialect_);
+    const std::string dtype = dtype_text(layout.dtype, language_);
+    const std::string sizes = sizes_text(layout.sizes, language_);
+    const std::string strides = sizes_text(layout.strides, language_);
     if (is_python()) {
       return fmt::format("tensor({}, {}, {}{}, strides={}, offset={}, place={}, size_bytes={})",
                          slot, dtype, sizes, rule, strides, layout.offset,
@@ -328,7 +328,7 @@ class TensorsWriter {
     add("zeros", zeros_of(changed));
     if (const et_schema::DType floats = et_schema::default_dtype(program());
         floats != et_schema::DType::kFloat32) {
-      text_.making.push_back(fmt::format("make.default_dtype({}){}", dtype_text(floats, dialect_),
+      text_.making.push_back(fmt::format("make.default_dtype({}){}", dtype_text(floats, language_),
                                          is_python() ? "" : ";"));
     }
   }
@@ -355,7 +355,7 @@ class TensorsWriter {
   const DataFlow& flow_;
   const std::vector<std::string>& words_;
   const DeviceText& devices_;
-  Dialect dialect_;
+  Language language_;
   std::vector<SlotId> used_;
   std::map<StorageId, SlotId> first_of_;
   struct Vector {
@@ -376,7 +376,7 @@ bool can_be_made(const Slot& slot) {
       slot.dtype == DType::kQInt8 || slot.dtype == DType::kQUInt8 || slot.dtype == DType::kQInt32;
   try {
     return !slot.sparse && !is_quantised && slot.dtype != DType::kUndefined &&
-           !dtype_text(slot.dtype, Dialect::kCpp).empty();
+           !dtype_text(slot.dtype, Language::kCpp).empty();
   } catch (const CannotShow&) {
     return false;
   }
@@ -384,8 +384,8 @@ bool can_be_made(const Slot& slot) {
 
 TensorsText write_tensors(const DataFlow& flow, const Outline& outline,
                           const std::vector<std::string>& words, const std::set<SlotId>& kept,
-                          const DeviceText& devices, Dialect dialect) {
-  return TensorsWriter(flow, words, devices, dialect).write(kept, outline);
+                          const DeviceText& devices, Language language) {
+  return TensorsWriter(flow, words, devices, language).write(kept, outline);
 }
 
 }  // namespace understudy::emitter

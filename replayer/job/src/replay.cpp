@@ -6,7 +6,6 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/ScalarTypeToTypeMeta.h>
-#include <fmt/format.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -18,7 +17,6 @@
 #include "backends/launcher.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/unrecorded.h"
-#include "et_schema/support/error.h"
 #include "rank_comms.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-
-#include "et_schema/support/assert.h"
 #include "et_schema/support/enum_names.h"
 #include "replayer/options/monitor.h"
 

@@ -26,7 +26,7 @@ std::string cpp(const Argument& argument, std::string_view type) {
 
 std::string python(const Argument& argument, std::string_view type) {
   const NextTensor next = [] { return std::string("x"); };
-  return argument_text(argument, type, {Dialect::kPython, {}}, next);
+  return argument_text(argument, type, {Language::kPython, {}}, next);
 }
 
 TEST(ArgumentText, FollowsTheTypeInTheSchema) {
@@ -50,11 +50,11 @@ TEST(ArgumentText, FollowsTheTypeInTheSchema) {
 }
 
 TEST(ArgumentText, RealNumbersReadBackAsTheSame) {
-  EXPECT_EQ(real_text(0.1, Dialect::kCpp), "0.1");
-  EXPECT_EQ(real_text(1e-8, Dialect::kCpp), "1e-08");
-  EXPECT_EQ(real_text(-2, Dialect::kCpp), "-2.0");
-  EXPECT_EQ(real_text(-INFINITY, Dialect::kCpp), "-std::numeric_limits<double>::infinity()");
-  EXPECT_EQ(real_text(INFINITY, Dialect::kPython), "float(\"inf\")");
+  EXPECT_EQ(real_text(0.1, Language::kCpp), "0.1");
+  EXPECT_EQ(real_text(1e-8, Language::kCpp), "1e-08");
+  EXPECT_EQ(real_text(-2, Language::kCpp), "-2.0");
+  EXPECT_EQ(real_text(-INFINITY, Language::kCpp), "-std::numeric_limits<double>::infinity()");
+  EXPECT_EQ(real_text(INFINITY, Language::kPython), "float(\"inf\")");
 }
 
 TEST(ArgumentText, RefusesWhatTheTraceDoesNotTell) {
@@ -76,7 +76,7 @@ TEST(ArgumentText, KnowsDefaults) {
 }
 
 std::string call(const std::string& schema, std::vector<Argument> args,
-                 Dialect dialect = Dialect::kCpp) {
+                 Language language = Language::kCpp) {
   Program program;
   program.schemas = {schema};
   Instruction instruction;
@@ -84,7 +84,7 @@ std::string call(const std::string& schema, std::vector<Argument> args,
   instruction.schema = 0;
   instruction.args = std::move(args);
   Calls calls;
-  CallWriter writer(program, dialect, {}, calls);
+  CallWriter writer(program, language, {}, calls);
   int next = 0;
   return writer.write(instruction, [&] { return std::string(1, static_cast<char>('a' + next++)); })
       .expression;
@@ -114,10 +114,10 @@ TEST(CallText, PythonNamesWhatItsWordsAre) {
   EXPECT_EQ(
       call("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? "
            "generator=None) -> Tensor(a!)",
-           {kTensor, {std::int64_t{0}}, {std::int64_t{9}}, {Argument::None{}}}, Dialect::kPython),
+           {kTensor, {std::int64_t{0}}, {std::int64_t{9}}, {Argument::None{}}}, Language::kPython),
       "getattr(ops.aten.random_, \"from\")(a, 0, 9)");
   EXPECT_EQ(call("mine::op(Tensor x, *, int lambda) -> Tensor", {kTensor, {std::int64_t{4}}},
-                 Dialect::kPython),
+                 Language::kPython),
             "ops.mine.op.default(a, **{\"lambda\": 4})");
 }
 
