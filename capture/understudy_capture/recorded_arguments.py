@@ -1,4 +1,4 @@
-"""What the operators' rows (et_schema/model/src/operator_rows_*.cpp) say is recorded.
+"""What the operators' rows (et_schema/facts/src/operator_rows_*.cpp) say is recorded.
 
 A copy, which readers_test compares; a row holds for an operator's in-place form too.
 """

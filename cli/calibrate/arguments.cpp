@@ -1,4 +1,4 @@
-#include "calibrate/arguments.h"
+#include "arguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,10 +8,10 @@
 #include <optional>
 #include <thread>
 
-#include "calibrator/design/area.h"
-#include "common/figures.h"
-#include "compile/compile.h"
-#include "et_schema/support/error.h"
+#include "cli/common/figures.h"
+#include "cli/compile/compile.h"
+#include "et_schema/base/error.h"
+#include "replayer/calibrator/design/area.h"
 
 namespace understudy::cli {
 namespace {

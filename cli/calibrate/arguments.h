@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit_files.h"
 #include "et_schema/model/operator_trust.h"
+#include "fit_files.h"
 
 namespace understudy::cli {
 

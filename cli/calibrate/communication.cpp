@@ -1,4 +1,4 @@
-#include "calibrate/communication.h"
+#include "communication.h"
 
 #include <fmt/format.h>
 
@@ -12,19 +12,19 @@
 #include <utility>
 #include <vector>
 
-#include "backends/launcher.h"
-#include "calibrate/fit_files.h"
-#include "calibrator/measure/collectives.h"
-#include "common/figures.h"
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/run_main.h"
-#include "common/stop_signals.h"
+#include "cli/common/figures.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/run_main.h"
+#include "cli/common/stop_signals.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "pages/html/from_json.h"
+#include "fit_files.h"
 #include "predictor/collectives/rows.h"
+#include "replayer/backends/interface/launcher.h"
+#include "replayer/calibrator/measure/collectives.h"
 #include "replayer/device/device.h"
 #include "replayer/job/rank_gpus.h"
 

@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "backends/backend.h"
-#include "backends/device_communicator.h"
-#include "calibrate/arguments.h"
-#include "common/progress.h"
+#include "arguments.h"
+#include "cli/common/progress.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/backends/interface/device_communicator.h"
 
 namespace understudy::cli {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
-#include "calibrate/fit_files.h"
-#include "common/figures.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "fit_files.h"
 
 namespace understudy::cli {
 namespace {

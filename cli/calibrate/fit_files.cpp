@@ -1,4 +1,4 @@
-#include "calibrate/fit_files.h"
+#include "fit_files.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,16 +9,16 @@
 #include <optional>
 #include <utility>
 
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "compile/compile.h"
-#include "compile/profiled_device.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "et_schema/support/zip.h"
-#include "pages/html/from_json.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/compile/compile.h"
+#include "cli/compile/profiled_device.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/base/zip.h"
+#include "et_schema/formats/bench/bench.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/overheads/overheads.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
+#include "cli/common/command_line.h"
+#include "cli/pages/html/page.h"
 #include "et_schema/model/comms.h"
-#include "pages/html/page.h"
 #include "predictor/operators/call_model.h"
 #include "predictor/platform/fit_sections.h"
 #include "predictor/platform/platform.h"

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <string>
 
-#include "calibrate/arguments.h"
-#include "calibrate/fit_files.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
+#include "arguments.h"
+#include "cli/common/run_main.h"
+#include "et_schema/base/error.h"
+#include "fit_files.h"
 
 namespace understudy::cli {
 namespace {

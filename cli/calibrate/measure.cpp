@@ -1,4 +1,4 @@
-#include "calibrate/measure.h"
+#include "measure.h"
 
 #include <fmt/format.h>
 #include <torch/version.h>
@@ -10,17 +10,17 @@
 #include <utility>
 #include <variant>
 
-#include "calibrator/design/bench_calls.h"
-#include "calibrator/measure/caller.h"
-#include "calibrator/measure/page_fault.h"
-#include "common/output_path.h"
-#include "common/stop_signals.h"
-#include "compile/compile.h"
-#include "et_schema/bench/bench.h"
+#include "cli/common/output_path.h"
+#include "cli/common/stop_signals.h"
+#include "cli/compile/compile.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/version.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/version.h"
+#include "replayer/calibrator/design/bench_calls.h"
+#include "replayer/calibrator/measure/caller.h"
+#include "replayer/calibrator/measure/page_fault.h"
 #include "replayer/device/device.h"
 #include "replayer/device/nvml.h"
 #include "replayer/job/replay.h"

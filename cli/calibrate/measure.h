@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/arguments.h"
-#include "calibrator/sweep/journal.h"
-#include "calibrator/sweep/sweep.h"
-#include "common/progress.h"
-#include "pages/html/page.h"
+#include "arguments.h"
+#include "cli/common/progress.h"
+#include "cli/pages/html/page.h"
+#include "cli/sandbox/sandbox.h"
 #include "predictor/embedding/fitted.h"
-#include "sandbox/sandbox.h"
+#include "replayer/calibrator/sweep/journal.h"
+#include "replayer/calibrator/sweep/sweep.h"
 
 namespace understudy::cli {
 
@@ -36,9 +36,9 @@ struct TablesOptions {
   double budget_s = 60;  ///< of measuring now
 };
 
-/// Measures calls over embedding tables on this machine's CPU (calibrator/design/table_calls.h),
-/// until the budget is spent, all are measured or `is_over`; the file is whole after each. Throws
-/// Error: it cannot be read or written.
+/// Measures calls over embedding tables on this machine's CPU
+/// (replayer/calibrator/design/table_calls.h), until the budget is spent, all are measured or
+/// `is_over`; the file is whole after each. Throws Error: it cannot be read or written.
 [[nodiscard]] TablesSummary measure_tables(const TablesOptions& options,
                                            const std::function<bool()>& is_over,
                                            Progress& progress);

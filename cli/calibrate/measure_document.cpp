@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "calibrate/measure.h"
-#include "common/figures.h"
-#include "et_schema/support/statistics.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/statistics.h"
+#include "measure.h"
 
 namespace understudy::cli {
 namespace {

@@ -5,17 +5,17 @@
 #include <string>
 #include <system_error>
 
-#include "calibrate/arguments.h"
-#include "calibrate/communication.h"
-#include "calibrate/fit_files.h"
-#include "calibrate/measure.h"
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "common/stop_signals.h"
-#include "compile/compile.h"
-#include "pages/html/from_json.h"
+#include "arguments.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/common/stop_signals.h"
+#include "cli/compile/compile.h"
+#include "cli/pages/html/from_json.h"
+#include "communication.h"
+#include "fit_files.h"
+#include "measure.h"
 
 namespace understudy::cli {
 namespace {

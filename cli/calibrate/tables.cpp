@@ -3,12 +3,12 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/measure.h"
-#include "calibrator/measure/table_timer.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "et_schema/support/read_file.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/base/read_file.h"
+#include "measure.h"
 #include "predictor/embedding/rows.h"
+#include "replayer/calibrator/measure/table_timer.h"
 
 namespace understudy::cli {
 namespace {

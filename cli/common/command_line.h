@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.h"
+#include "cli/common/output.h"
 
 namespace CLI {  // what reads the arguments takes long to compile: one source alone includes it
 class App;

@@ -1,11 +1,11 @@
-#include "compare/arguments.h"
+#include "arguments.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "common/figures.h"
-#include "et_schema/support/error.h"
+#include "cli/common/figures.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 namespace {

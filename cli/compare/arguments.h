@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "comparer/compare.h"
-#include "comparer/device_work.h"
-#include "comparer/run.h"
+#include "cli/common/command_line.h"
+#include "fleet/comparer/compare.h"
+#include "fleet/comparer/device_work.h"
+#include "fleet/comparer/run.h"
 
 namespace understudy::cli {
 

@@ -4,16 +4,16 @@
 #include <string_view>
 #include <utility>
 
-#include "compare/arguments.h"
-#include "compile/profiled_device.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/json_trace/sniff.h"
-#include "et_schema/kineto/kineto.h"
+#include "arguments.h"
+#include "cli/compile/profiled_device.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/json_trace/sniff.h"
+#include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/formats/prediction/prediction.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/report.h"
-#include "et_schema/prediction/prediction.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::cli {
 namespace {

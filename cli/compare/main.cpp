@@ -2,15 +2,15 @@
 #include <string>
 #include <vector>
 
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "compare/arguments.h"
-#include "comparer/compare.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "pages/comparison/comparison_page.h"
+#include "arguments.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/pages/comparison/comparison_page.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "fleet/comparer/compare.h"
 
 namespace understudy::cli {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "common/progress.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/kineto/kineto.h"
+#include "cli/common/command_line.h"
+#include "cli/common/progress.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/model/operator_trust.h"
-#include "et_schema/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
 #include "generator/link/link.h"
 #include "generator/profile/trace_of_profile.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "generator/link/device_time.h"
 #include "predictor/calls/call.h"
 #include "predictor/calls/measured_files.h"

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/command_line.h"
-#include "et_schema/bench/bench.h"
+#include "cli/common/command_line.h"
+#include "cli/pages/html/page.h"
+#include "et_schema/formats/bench/bench.h"
 #include "generator/resize/world.h"
-#include "pages/html/page.h"
 
 namespace understudy::cli {
 

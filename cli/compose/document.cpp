@@ -1,4 +1,4 @@
-#include "compose/document.h"
+#include "document.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "common/figures.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

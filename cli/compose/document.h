@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "composer/mix/compose.h"
-#include "et_schema/bench/bench.h"
-#include "pages/html/page.h"
+#include "cli/pages/html/page.h"
+#include "et_schema/formats/bench/bench.h"
+#include "generator/composer/mix/compose.h"
 
 namespace understudy::cli {
 

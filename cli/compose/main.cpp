@@ -3,17 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "compile/compile.h"
-#include "compose/document.h"
-#include "composer/mix/compose.h"
-#include "composer/plan/plan.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/read_file.h"
+#include "cli/common/command_line.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/compile/compile.h"
+#include "document.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/read_file.h"
+#include "generator/composer/mix/compose.h"
+#include "generator/composer/plan/plan.h"
 
 namespace understudy::cli {
 namespace {

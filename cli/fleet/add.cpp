@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "fleet/commands.h"
+#include "cli/common/output.h"
+#include "cli/common/run_main.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/options.h"

@@ -1,4 +1,4 @@
-#include "fleet/candidates.h"
+#include "candidates.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "fleet/commands.h"
+#include "commands.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "common/own_program.h"
-#include "et_schema/support/error.h"
+#include "cli/common/own_program.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
 #include "fleet/process/run_program.h"

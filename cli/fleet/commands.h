@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
+#include "cli/common/command_line.h"
+#include "cli/pages/html/page.h"
 #include "fleet/database/connection.h"
 #include "fleet/nightly/options.h"
 #include "fleet/objects/object_store.h"
 #include "fleet/records/jobs.h"
-#include "pages/html/page.h"
 
 namespace understudy::cli {
 

@@ -4,16 +4,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/output.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "fleet/commands.h"
+#include "cli/common/output.h"
+#include "cli/common/run_main.h"
+#include "cli/pages/html/from_json.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/schema.h"
 #include "fleet/fingerprint/fingerprint.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

@@ -4,12 +4,12 @@
 #include <map>
 #include <set>
 
-#include "common/figures.h"
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "fleet/commands.h"
+#include "cli/common/figures.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/run_main.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
 #include "fleet/objects/object_store.h"

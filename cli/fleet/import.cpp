@@ -4,13 +4,13 @@
 #include <limits>
 #include <optional>
 
-#include "common/output.h"
-#include "common/run_main.h"
+#include "cli/common/output.h"
+#include "cli/common/run_main.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/formats/prediction/prediction.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/prediction/prediction.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/read_file.h"
-#include "fleet/commands.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
 #include "fleet/process/node.h"

@@ -7,13 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/output.h"
-#include "common/run_main.h"
-#include "fleet/commands.h"
+#include "cli/common/output.h"
+#include "cli/common/run_main.h"
+#include "cli/pages/html/from_json.h"
+#include "commands.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/records/benchmarks.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

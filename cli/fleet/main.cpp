@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "common/output.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/version.h"
-#include "fleet/commands.h"
+#include "cli/common/command_line.h"
+#include "cli/common/output.h"
+#include "cli/common/run_main.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/version.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::cli {

@@ -8,12 +8,12 @@
 #include <set>
 #include <string_view>
 
-#include "et_schema/support/control_characters.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/read_file.h"
-#include "et_schema/support/yaml_documents.h"
-#include "fleet/commands.h"
+#include "commands.h"
+#include "et_schema/base/control_characters.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/yaml_documents.h"
 #include "fleet/nightly/options.h"
 
 namespace understudy::cli {

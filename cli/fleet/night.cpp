@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "fleet/commands.h"
-#include "pages/html/from_json.h"
+#include "cli/pages/html/from_json.h"
+#include "commands.h"
 
 namespace understudy::cli {
 namespace {

@@ -2,15 +2,15 @@
 #include <filesystem>
 #include <optional>
 
-#include "common/figures.h"
-#include "common/output.h"
-#include "common/own_program.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
+#include "cli/common/figures.h"
+#include "cli/common/output.h"
+#include "cli/common/own_program.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
 #include "fleet/analysis/change_points.h"
-#include "fleet/commands.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/night_run.h"
 #include "fleet/nightly/worker.h"

@@ -1,11 +1,11 @@
 #include "fleet/analysis/platforms.h"
 
-#include "common/output.h"
-#include "common/run_main.h"
-#include "fleet/candidates.h"
-#include "fleet/commands.h"
+#include "candidates.h"
+#include "cli/common/output.h"
+#include "cli/common/run_main.h"
+#include "cli/pages/fleet/fleet_pages.h"
+#include "commands.h"
 #include "fleet/database/schema.h"
-#include "pages/fleet/fleet_pages.h"
 
 namespace understudy::cli {
 int fleet_platforms(int argc, char** argv) {

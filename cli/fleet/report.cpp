@@ -2,14 +2,14 @@
 
 #include <filesystem>
 
-#include "common/output.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "fleet/commands.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
 #include "fleet/database/schema.h"
-#include "fleet/site.h"
+#include "site.h"
 
 namespace understudy::cli {
 namespace {

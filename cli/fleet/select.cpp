@@ -7,18 +7,18 @@
 #include <set>
 #include <utility>
 
-#include "common/figures.h"
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
+#include "candidates.h"
+#include "cli/common/figures.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/run_main.h"
+#include "cli/pages/html/from_json.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
 #include "fleet/analysis/numerics.h"
 #include "fleet/analysis/selection.h"
-#include "fleet/candidates.h"
-#include "fleet/commands.h"
 #include "fleet/database/schema.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

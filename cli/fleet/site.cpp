@@ -1,10 +1,10 @@
-#include "fleet/site.h"
+#include "site.h"
 
-#include "et_schema/support/error.h"
+#include "cli/pages/report/report_page.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/worker.h"
-#include "fleet/site_data.h"
-#include "pages/report/report_page.h"
+#include "site_data.h"
 
 namespace understudy::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "cli/pages/html/page.h"
 #include "fleet/database/connection.h"
-#include "pages/html/page.h"
 
 namespace understudy::cli {
 

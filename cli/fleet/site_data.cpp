@@ -1,12 +1,12 @@
-#include "fleet/site_data.h"
+#include "site_data.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "et_schema/support/version.h"
-#include "fleet/candidates.h"
+#include "candidates.h"
+#include "et_schema/base/version.h"
 
 namespace understudy::cli {
 namespace {

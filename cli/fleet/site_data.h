@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "cli/pages/fleet/fleet_pages.h"
 #include "fleet/analysis/platforms.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"
 #include "fleet/records/nights.h"
 #include "fleet/records/results.h"
-#include "fleet/site.h"
-#include "pages/fleet/fleet_pages.h"
+#include "site.h"
 
 namespace understudy::cli {
 
@@ -58,7 +58,7 @@ struct SiteData {
 /// first.
 [[nodiscard]] std::size_t weight_of(const std::string& kind);
 
-// The documents of the pages: pages/fleet/fleet_pages.h.
+// The documents of the pages: cli/pages/fleet/fleet_pages.h.
 
 /// The whole fleet: the newest night's events, the weightiest first; the jobs
 /// that are broken, slower, … in front; the nights; the platforms; the few jobs

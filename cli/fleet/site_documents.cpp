@@ -6,12 +6,12 @@
 #include <functional>
 #include <limits>
 
-#include "et_schema/support/statistics.h"
+#include "candidates.h"
+#include "et_schema/base/statistics.h"
 #include "fleet/analysis/series_changes.h"
-#include "fleet/candidates.h"
 #include "fleet/fingerprint/fingerprint.h"
 #include "fleet/queue/queue.h"
-#include "fleet/site_data.h"
+#include "site_data.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "common/figures.h"
-#include "et_schema/support/error.h"
-#include "fleet/commands.h"
+#include "cli/common/figures.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
 #include "fleet/process/run_program.h"
 
 namespace understudy::cli {

@@ -3,18 +3,18 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/output.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/error.h"
-#include "fleet/commands.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/pages/html/from_json.h"
+#include "commands.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/bench/bench.h"
 #include "fleet/database/schema.h"
 #include "fleet/objects/object_store.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/jobs.h"
 #include "fleet/records/results.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,12 +1,12 @@
-#include "generate/arguments.h"
+#include "arguments.h"
 
 #include <algorithm>
 #include <initializer_list>
 
-#include "compile/compile.h"
-#include "compile/world_options.h"
-#include "et_schema/support/error.h"
-#include "generate/change.h"
+#include "change.h"
+#include "cli/compile/compile.h"
+#include "cli/compile/world_options.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 namespace {

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "compile/compile.h"
-#include "generate/change.h"
-#include "generate/outputs.h"
+#include "change.h"
+#include "cli/common/command_line.h"
+#include "cli/compile/compile.h"
 #include "generator/options/options.h"
 #include "generator/resize/batch.h"
 #include "generator/resize/world.h"
+#include "outputs.h"
 
 namespace understudy::cli {
 

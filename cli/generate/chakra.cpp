@@ -5,9 +5,9 @@
 #include <system_error>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "generate/outputs.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "outputs.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,14 +1,14 @@
-#include "generate/change.h"
+#include "change.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "common/figures.h"
-#include "compile/world_options.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/compile/world_options.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
 
 namespace understudy::cli {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "et_schema/bench/bench.h"
+#include "cli/common/command_line.h"
+#include "cli/pages/html/page.h"
+#include "et_schema/formats/bench/bench.h"
 #include "generator/resize/batch.h"
 #include "generator/seal/obfuscate.h"
-#include "pages/html/page.h"
 
 namespace understudy::cli {
 

@@ -1,4 +1,4 @@
-#include "generate/document.h"
+#include "document.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,11 +7,11 @@
 #include <map>
 #include <utility>
 
-#include "common/figures.h"
-#include "compile/profiled_device.h"
+#include "cli/common/figures.h"
+#include "cli/compile/profiled_device.h"
+#include "cli/pages/html/from_json.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/unrecorded.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

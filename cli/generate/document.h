@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
-#include "generate/change.h"
-#include "generate/outputs.h"
-#include "pages/html/page.h"
+#include "change.h"
+#include "cli/pages/html/page.h"
+#include "et_schema/formats/bench/bench.h"
+#include "outputs.h"
 
 namespace understudy::cli {
 

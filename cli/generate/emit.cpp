@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "common/figures.h"
-#include "common/output.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "generate/outputs.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/common/output.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "outputs.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "et_schema/bench/kernels.h"
+#include "et_schema/formats/bench/kernels.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,12 +15,12 @@
 #include <system_error>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
-#include "et_schema/support/read_file.h"
+#include "change.h"
+#include "cli/sandbox/sandbox.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
+#include "et_schema/base/read_file.h"
 #include "fleet/process/run_program.h"
-#include "generate/change.h"
-#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 namespace {

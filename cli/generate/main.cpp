@@ -5,22 +5,22 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "compile/compile.h"
-#include "compile/world_options.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "generate/arguments.h"
-#include "generate/change.h"
-#include "generate/document.h"
-#include "generate/outputs.h"
+#include "arguments.h"
+#include "change.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/compile/compile.h"
+#include "cli/compile/world_options.h"
+#include "cli/pages/html/page.h"
+#include "document.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/formats/bench/bench.h"
 #include "generator/job/generate.h"
-#include "matching/matching.h"
-#include "pages/html/page.h"
+#include "generator/matching/matching.h"
+#include "outputs.h"
 
 namespace understudy::cli {
 namespace {

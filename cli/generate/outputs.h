@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line.h"
-#include "emitter/source/emit.h"
-#include "et_schema/bench/bench.h"
+#include "cli/common/command_line.h"
+#include "et_schema/formats/bench/bench.h"
 #include "generator/chakra/chakra_job.h"
+#include "generator/emitter/source/emit.h"
 
 namespace understudy::cli {
 

@@ -5,18 +5,18 @@
 #include <map>
 #include <utility>
 
-#include "common/figures.h"
-#include "compile/world_options.h"
+#include "cli/common/figures.h"
+#include "cli/compile/world_options.h"
+#include "cli/pages/html/from_json.h"
+#include "cli/pages/plots/plots.h"
+#include "cli/pages/plots/timeline.h"
+#include "comm_calls.h"
+#include "documents.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/operator_map.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/operator_map.h"
 #include "et_schema/model/unrecorded.h"
-#include "et_schema/support/error.h"
-#include "inspect/comm_calls.h"
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
-#include "pages/plots/plots.h"
-#include "pages/plots/timeline.h"
 
 namespace understudy::cli {
 namespace {

@@ -6,17 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
+#include "cli/pages/html/from_json.h"
+#include "documents.h"
+#include "et_schema/base/digest.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/zip.h"
+#include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/support/digest.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/read_file.h"
-#include "et_schema/support/zip.h"
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

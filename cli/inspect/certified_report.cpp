@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "documents.h"
+#include "et_schema/base/digest.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/report.h"
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/digest.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
-#include "et_schema/support/json_record.h"
-#include "inspect/documents.h"
 
 namespace understudy::cli {
 namespace {

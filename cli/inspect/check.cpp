@@ -3,10 +3,10 @@
 #include <numeric>
 #include <utility>
 
-#include "common/figures.h"
-#include "et_schema/support/json_record.h"
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "documents.h"
+#include "et_schema/base/json_record.h"
 
 namespace understudy::cli {
 namespace {

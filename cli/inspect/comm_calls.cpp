@@ -1,4 +1,4 @@
-#include "inspect/comm_calls.h"
+#include "comm_calls.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/pages/html/from_json.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "et_schema/bench/bench.h"
+#include "cli/pages/html/page.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/trace.h"
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "pages/html/page.h"
 
 namespace understudy::cli {
 

@@ -6,16 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "compile/compile.h"
-#include "compile/profiled_device.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/json_trace/sniff.h"
-#include "et_schema/kineto/kineto.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
-#include "et_schema/support/input_files.h"
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
+#include "cli/compile/compile.h"
+#include "cli/compile/profiled_device.h"
+#include "cli/pages/html/from_json.h"
+#include "documents.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/json_trace/sniff.h"
+#include "et_schema/formats/kineto/kineto.h"
 
 namespace understudy::cli {
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "common/output.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/chakra/check.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "inspect/op_times.h"
-#include "pages/html/page.h"
+#include "cli/common/output.h"
+#include "cli/pages/html/page.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/chakra/check.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+#include "op_times.h"
 
 namespace understudy::cli {
 

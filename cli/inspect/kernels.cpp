@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
+#include "cli/pages/html/from_json.h"
+#include "documents.h"
 
 namespace understudy::cli {
 namespace {

@@ -9,21 +9,21 @@
 #include <utility>
 #include <vector>
 
-#include "common/command_line.h"
-#include "common/output.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "compile/compile.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/read_file.h"
-#include "inspect/documents.h"
-#include "inspect/op_times.h"
-#include "pages/report/report_page.h"
+#include "cli/common/command_line.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/compile/compile.h"
+#include "cli/pages/report/report_page.h"
+#include "documents.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/formats/report/report_json.h"
+#include "op_times.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "matching/matching.h"
+#include "generator/matching/matching.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "common/figures.h"
-#include "et_schema/support/error.h"
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "documents.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 namespace {

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "common/figures.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "cli/pages/plots/plots.h"
+#include "documents.h"
+#include "et_schema/base/error.h"
 #include "et_schema/model/memory_plan.h"
-#include "et_schema/support/error.h"
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
-#include "pages/plots/plots.h"
 
 namespace understudy::cli {
 namespace {

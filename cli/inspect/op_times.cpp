@@ -1,4 +1,4 @@
-#include "inspect/op_times.h"
+#include "op_times.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "common/figures.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/enum_names.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/enum_names.h"
 #include "generator/flow/autograd.h"
-#include "pages/html/from_json.h"
 
 namespace understudy::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/pages/html/page.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
 #include "generator/link/link.h"
-#include "pages/html/page.h"
 
 namespace understudy::cli {
 

@@ -6,11 +6,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "common/figures.h"
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "inspect/comm_calls.h"
-#include "inspect/documents.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "comm_calls.h"
+#include "documents.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,8 +1,8 @@
 // operator_results CALLS ANSWERS: what tensors calls of operators result in. CALLS is a program's
-// text (et_schema/bench/program_text.h), ANSWERS a file that exists; it gets a line for each
-// instruction (et_schema/call_results/call_results.h). Operator maps may follow. Kernels that do
-// not check their arguments may end the process that calls them: it is a child in a sandbox, and
-// the next one goes on behind that call.
+// text (et_schema/formats/bench/program_text.h), ANSWERS a file that exists; it gets a line for
+// each instruction (et_schema/formats/call_results/call_results.h). Operator maps may follow.
+// Kernels that do not check their arguments may end the process that calls them: it is a child in a
+// sandbox, and the next one goes on behind that call.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -20,15 +20,15 @@
 #include <system_error>
 #include <vector>
 
-#include "common/run_main.h"
-#include "et_schema/bench/program_text.h"
-#include "et_schema/call_results/call_results.h"
-#include "et_schema/model/operator_map.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/read_file.h"
+#include "cli/common/run_main.h"
+#include "cli/sandbox/sandbox.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/formats/bench/program_text.h"
+#include "et_schema/formats/call_results/call_results.h"
 #include "replayer/results/results.h"
 #include "replayer/substitutes/mapped.h"
-#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,8 +1,8 @@
-#include "predict/arguments.h"
+#include "arguments.h"
 
-#include "common/command_line.h"
-#include "compile/compile.h"
-#include "compile/world_options.h"
+#include "cli/common/command_line.h"
+#include "cli/compile/compile.h"
+#include "cli/compile/world_options.h"
 
 namespace understudy::cli {
 namespace {

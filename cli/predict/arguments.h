@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "common/output.h"
-#include "common/progress.h"
+#include "cli/common/output.h"
+#include "cli/common/progress.h"
+#include "cli/pages/plots/timeline.h"
+#include "et_schema/formats/prediction/prediction.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"
-#include "et_schema/prediction/prediction.h"
 #include "generator/resize/batch.h"
 #include "generator/resize/world.h"
-#include "pages/plots/timeline.h"
-#include "predict/overlap.h"
+#include "overlap.h"
 #include "predictor/simulate/simulate.h"
 #include "predictor/what_if/what_if.h"
 

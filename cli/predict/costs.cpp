@@ -1,4 +1,4 @@
-#include "predict/costs.h"
+#include "costs.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "common/figures.h"
-#include "et_schema/support/error.h"
+#include "cli/common/figures.h"
+#include "et_schema/base/error.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/what_if/what_if.h"

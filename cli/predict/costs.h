@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "predict/arguments.h"
+#include "arguments.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/page_faults.h"

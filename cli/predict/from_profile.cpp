@@ -5,16 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "compile/profiled_device.h"
+#include "arguments.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/compile/profiled_device.h"
+#include "cli/pages/prediction/prediction_page.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "pages/prediction/prediction_page.h"
-#include "predict/arguments.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/anchored.h"
 

@@ -1,14 +1,14 @@
 #include <string>
 #include <vector>
 
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "compile/compile.h"
-#include "et_schema/support/output_file.h"
-#include "pages/prediction/prediction_page.h"
-#include "predict/arguments.h"
+#include "arguments.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "cli/compile/compile.h"
+#include "cli/pages/prediction/prediction_page.h"
+#include "et_schema/base/output_file.h"
 
 namespace understudy::cli {
 namespace {

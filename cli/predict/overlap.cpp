@@ -1,4 +1,4 @@
-#include "predict/overlap.h"
+#include "overlap.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/prediction/prediction.h"
+#include "et_schema/formats/prediction/prediction.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/simulate/simulate.h"
 

@@ -8,12 +8,12 @@
 #include <set>
 #include <utility>
 
-#include "common/figures.h"
-#include "compile/compile.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/version.h"
-#include "predict/arguments.h"
-#include "predict/costs.h"
+#include "arguments.h"
+#include "cli/common/figures.h"
+#include "cli/compile/compile.h"
+#include "costs.h"
+#include "et_schema/base/version.h"
+#include "et_schema/formats/bench/bench.h"
 #include "predictor/simulate/predict.h"
 
 namespace understudy::cli {

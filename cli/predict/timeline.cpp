@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "predict/arguments.h"
+#include "arguments.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "replay/arguments.h"
+#include "arguments.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,10 +7,10 @@
 #include <iterator>
 #include <string>
 
-#include "compile/compile.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_limit.h"
-#include "replay/sweep.h"
+#include "cli/compile/compile.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_limit.h"
+#include "sweep.h"
 
 namespace understudy::cli {
 namespace {

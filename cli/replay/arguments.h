@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "calibrator/measure/collective_sweep.h"
-#include "common/command_line.h"
+#include "cli/common/command_line.h"
+#include "cli/sandbox/sandbox.h"
+#include "replayer/calibrator/measure/collective_sweep.h"
 #include "replayer/job/replay.h"
-#include "sandbox/sandbox.h"
 
 namespace understudy::cli {
 

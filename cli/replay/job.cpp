@@ -1,4 +1,4 @@
-#include "replay/job.h"
+#include "job.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,16 +9,16 @@
 #include <string>
 #include <utility>
 
-#include "backends/launcher.h"
-#include "common/output_path.h"
-#include "common/run_main.h"
-#include "compile/compile.h"
-#include "et_schema/support/error.h"
-#include "matching/matching.h"
-#include "replay/simulated_comms.h"
+#include "cli/common/output_path.h"
+#include "cli/common/run_main.h"
+#include "cli/compile/compile.h"
+#include "et_schema/base/error.h"
+#include "generator/matching/matching.h"
+#include "replayer/backends/interface/launcher.h"
 #include "replayer/dispatch/op_library.h"
 #include "replayer/job/replay.h"
 #include "replayer/substitutes/mapped.h"
+#include "simulated_comms.h"
 
 namespace understudy::cli {
 namespace {

@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/stop_signals.h"
-#include "et_schema/bench/bench.h"
+#include "arguments.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/stop_signals.h"
+#include "cli/sandbox/sandbox.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/operator_times/operator_times.h"
 #include "et_schema/model/report.h"
-#include "et_schema/operator_times/operator_times.h"
-#include "replay/arguments.h"
-#include "sandbox/sandbox.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::cli {
 

@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.h"
-#include "et_schema/operator_times/operator_times.h"
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "pages/report/report_page.h"
-#include "replay/job.h"
-#include "replay/simulated_comms.h"
+#include "cli/common/output.h"
+#include "cli/pages/report/report_page.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/formats/operator_times/operator_times.h"
+#include "et_schema/formats/report/report_json.h"
+#include "job.h"
 #include "replayer/job/replay.h"
 #include "replayer/run/crash.h"
+#include "simulated_comms.h"
 
 // What a replay measures, and what is made of it.
 namespace understudy::cli {

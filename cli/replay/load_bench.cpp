@@ -1,5 +1,5 @@
-#include "compile/compile.h"
-#include "replay/job.h"
+#include "cli/compile/compile.h"
+#include "job.h"
 
 namespace understudy::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <functional>
 #include <string>
 
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "replay/arguments.h"
-#include "replay/job.h"
+#include "arguments.h"
+#include "cli/common/run_main.h"
+#include "et_schema/base/error.h"
+#include "job.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "et_schema/support/output_file.h"
-#include "replay/job.h"
+#include "et_schema/base/output_file.h"
+#include "job.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "replay/simulated_comms.h"
+#include "simulated_comms.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <functional>
 #include <utility>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/support/error.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/simulate/simulate.h"
 #include "predictor/what_if/recorded_costs.h"

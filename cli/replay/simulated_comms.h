@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
-#include "replay/arguments.h"
+#include "arguments.h"
+#include "et_schema/formats/bench/bench.h"
 
 namespace understudy::cli {
 

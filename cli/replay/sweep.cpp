@@ -1,5 +1,5 @@
 // Format: nccl-tests' src/util.cu (2.17 to 2.20), version 2 of its JSON.
-#include "replay/sweep.h"
+#include "sweep.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,15 +12,15 @@
 #include <optional>
 #include <utility>
 
-#include "backends/launcher.h"
-#include "common/figures.h"
-#include "common/run_main.h"
+#include "cli/common/figures.h"
+#include "cli/common/run_main.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_limit.h"
+#include "et_schema/base/output_file.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_limit.h"
-#include "et_schema/support/output_file.h"
-#include "pages/html/from_json.h"
-#include "replay/job.h"
+#include "job.h"
+#include "replayer/backends/interface/launcher.h"
 #include "replayer/device/device.h"
 #include "replayer/job/rank_gpus.h"
 

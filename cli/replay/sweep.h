@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
-#include "calibrator/measure/collective_sweep.h"
-#include "pages/html/page.h"
-#include "replay/arguments.h"
+#include "arguments.h"
+#include "cli/pages/html/page.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/calibrator/measure/collective_sweep.h"
 
 namespace understudy::cli {
 

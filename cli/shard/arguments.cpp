@@ -1,4 +1,4 @@
-#include "shard/arguments.h"
+#include "arguments.h"
 
 namespace understudy::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/command_line.h"
+#include "cli/common/command_line.h"
 
 namespace understudy::cli {
 

@@ -1,4 +1,4 @@
-#include "shard/document.h"
+#include "document.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <string>
 
-#include "common/figures.h"
-#include "et_schema/support/version.h"
-#include "pages/html/from_json.h"
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "et_schema/base/version.h"
 
 namespace understudy::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "pages/html/page.h"
+#include "cli/pages/html/page.h"
 #include "predictor/embedding/plan.h"
 #include "predictor/embedding/task.h"
 

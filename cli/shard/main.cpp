@@ -1,16 +1,16 @@
 #include <filesystem>
 
-#include "common/output.h"
-#include "common/output_path.h"
-#include "common/progress.h"
-#include "common/run_main.h"
-#include "et_schema/support/output_file.h"
-#include "et_schema/support/read_file.h"
+#include "arguments.h"
+#include "cli/common/output.h"
+#include "cli/common/output_path.h"
+#include "cli/common/progress.h"
+#include "cli/common/run_main.h"
+#include "document.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/base/read_file.h"
+#include "platform.h"
 #include "predictor/embedding/search.h"
 #include "predictor/embedding/task.h"
-#include "shard/arguments.h"
-#include "shard/document.h"
-#include "shard/platform.h"
 
 namespace understudy::cli {
 namespace {

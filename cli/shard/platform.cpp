@@ -1,4 +1,4 @@
-#include "shard/platform.h"
+#include "platform.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +9,8 @@
 #include <limits>
 #include <set>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/fitted.h"
 #include "predictor/platform/platform.h"

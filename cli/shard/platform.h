@@ -2,11 +2,11 @@
 
 #include <string>
 
+#include "arguments.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/costs.h"
 #include "predictor/embedding/plan.h"
 #include "predictor/platform/platform.h"
-#include "shard/arguments.h"
 
 namespace understudy::cli {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "common/output.h"
-#include "common/run_main.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/version.h"
+#include "cli/common/output.h"
+#include "cli/common/run_main.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/version.h"
 #include "verbs.h"
 
 namespace understudy::cli {

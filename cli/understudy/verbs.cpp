@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/command_line.h"
-#include "et_schema/support/error.h"
+#include "cli/common/command_line.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 namespace {

@@ -14,13 +14,13 @@
 #include <string_view>
 #include <vector>
 
-#include "common/progress.h"
-#include "compile/compile.h"
-#include "et_schema/chakra/check.h"
-#include "et_schema/kineto/profile_files.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/pytorch_et/trace_reader.h"
+#include "cli/common/progress.h"
+#include "cli/compile/compile.h"
+#include "et_schema/formats/chakra/check.h"
+#include "et_schema/formats/kineto/profile_files.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "generator/chakra/chakra_job.h"
 #include "generator/job/generate.h"
 #include "program_differences.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace et = understudy::et_schema;
 namespace fleet = understudy::fleet;

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/pytorch_et/trace_reader.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/statistics.h"
+#include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 namespace {
 

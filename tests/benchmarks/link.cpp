@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/kineto/profile_files.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/kineto/profile_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "peak_memory.h"
 
 namespace {

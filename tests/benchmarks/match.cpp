@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "matching/matching.h"
+#include "generator/matching/matching.h"
 #include "peak_memory.h"
 
 namespace understudy {

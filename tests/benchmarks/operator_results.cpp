@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "compile/compile.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
+#include "cli/compile/compile.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 namespace {
 

@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "agreement.h"
-#include "common/progress.h"
-#include "compile/compile.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_text.h"
+#include "cli/common/progress.h"
+#include "cli/compile/compile.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_text.h"
 #include "generator/job/generate.h"
 
 namespace {

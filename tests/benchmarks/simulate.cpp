@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 #include "peak_memory.h"
 #include "predictor/what_if/recorded_costs.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/base/output_file.h"
 #include "et_schema/model/report.h"
-#include "et_schema/support/output_file.h"
 #include "properties.h"
 
 namespace {

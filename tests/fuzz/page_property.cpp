@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "cli/pages/report/report_page.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/report/report_json.h"
 #include "page_samples.h"
-#include "pages/report/report_page.h"
 #include "properties.h"
 #include "tags.h"
 

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
-#include "composer/plan/plan.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "generator/composer/plan/plan.h"
 #include "properties.h"
 
 namespace understudy::fuzz {

@@ -2,7 +2,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform.h"
 #include "properties.h"

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
 #include "predictor/collectives/models.h"
 #include "predictor/collectives/rows.h"
 #include "predictor/embedding/fitted.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/pytorch_et/trace_reader.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "generator/job/generate.h"
 #include "properties.h"
 

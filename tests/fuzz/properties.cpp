@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/capture/capture.h"
-#include "et_schema/capture/index_uses.h"
-#include "et_schema/chakra/check.h"
-#include "et_schema/kineto/kineto.h"
-#include "et_schema/model/operator_map.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/pytorch_et/trace_reader.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/formats/capture/capture.h"
+#include "et_schema/formats/capture/index_uses.h"
+#include "et_schema/formats/chakra/check.h"
+#include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "generator/link/link.h"
 #include "generator/profile/trace_of_profile.h"
 

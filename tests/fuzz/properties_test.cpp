@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "corpus.h"
-#include "et_schema/report/report_json.h"
+#include "et_schema/formats/report/report_json.h"
 #include "json_mutation.h"
 #include "predictor/platform/platform.h"
 #include "random.h"

@@ -1,7 +1,7 @@
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/report.h"
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
 #include "properties.h"
 #include "report_samples.h"
 

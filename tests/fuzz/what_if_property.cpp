@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/bench/bench.h"
 #include "generator/resize/batch.h"
 #include "predictor/what_if/what_if.h"
 #include "properties.h"

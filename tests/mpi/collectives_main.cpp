@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/backend.h"
 #include "device_backend.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "plain_data.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::tests {
 

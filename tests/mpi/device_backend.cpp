@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/device_communicator.h"
+#include "replayer/backends/interface/device_communicator.h"
 
 namespace understudy::tests {
 namespace {

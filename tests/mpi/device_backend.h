@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/backend.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::tests {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::tests {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <random>
 
-#include "backends/backend.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "plain_data.h"
+#include "replayer/backends/interface/backend.h"
 #include "testing/error_text.h"
 
 namespace understudy::tests {

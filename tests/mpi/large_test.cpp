@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/backend.h"
 #include "plain_data.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::tests {
 namespace {

@@ -19,9 +19,9 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
 
-#include "backends/backend.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "header.h"
+#include "replayer/backends/interface/backend.h"
 
 extern "C" understudy::backends::Backend* understudy_make_backend(
     const understudy::backends::BackendOptions& options);

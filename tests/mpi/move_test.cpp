@@ -6,9 +6,9 @@
 #include <thread>
 #include <utility>
 
-#include "backends/backend.h"
 #include "device_backend.h"
 #include "plain_data.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::tests {
 namespace {

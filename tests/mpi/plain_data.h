@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/backend.h"
 #include "et_schema/model/dtype.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::tests {
 

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
-#include "matching/matching.h"
+#include "generator/matching/matching.h"
 #include "plain_data.h"
 #include "program_builder.h"
 #include "random_programs.h"
+#include "replayer/backends/interface/backend.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/bind/externals.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 
 namespace understudy::tests {
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <numeric>
 
-#include "backends/backend.h"
-#include "backends/check_call.h"
 #include "plain_data.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/backends/interface/check_call.h"
 
 namespace understudy::tests {
 namespace {

@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "backends/backend.h"
-#include "backends/device_communicator.h"
 #include "device_backend.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/backends/interface/device_communicator.h"
 
 namespace understudy::tests {
 namespace {

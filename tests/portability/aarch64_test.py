@@ -19,8 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("et_schema", "generator", "comparer", "backends/src", "backends/single", "matching", "predictor", "emitter",
-           "composer", "fleet", "cli")
+FOLDERS = ("et_schema", "generator", "replayer/backends/interface", "predictor", "fleet", "cli")
 LIBRARIES = ("fmt", "nlohmann", "simdjson.h", "archive.h", "archive_entry.h", "xxhash.h", "nettle", "CLI", "sqlite3.h", "pqxx", "yaml-cpp",
              "google", "xgboost")
 KEPT = ("-I", "-D", "-std", "-W", "-f")
@@ -53,7 +52,8 @@ def units(path):
 
 def all_headers(found):
     """(text of a source with each public header of the rooms, flags)."""
-    headers = sorted(header for folder in FOLDERS for header in (ROOT / folder).glob("**/include/**/*.h"))
+    headers = sorted(header for folder in FOLDERS for header in (ROOT / folder).glob("**/*.h")
+                     if not {"src", "runtime"} & set(header.parts))
     flags = dict.fromkeys(flag for _, own in found for flag in own)
     return "".join(f'#include "{header}"\n' for header in headers), list(flags), len(headers)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emitter" / "runtime"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator" / "emitter" / "runtime"))
 import bench  # noqa: E402
 from bench.observe import Recorder, checksum, gives_fresh_memory  # noqa: E402
 from bench.run import missing_operators  # noqa: E402

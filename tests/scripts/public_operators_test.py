@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "checks" / "public_operators"
-LIST = SCRIPT.parents[2] / "et_schema" / "model" / "src" / "public_operators.inc"
+LIST = SCRIPT.parents[2] / "et_schema" / "facts" / "src" / "public_operators.inc"
 
 
 class PublicOperatorsTest(unittest.TestCase):

@@ -117,7 +117,7 @@ FUSED = {
 
 def mapped(operator):
     """The schema, and the function that replays an operator on a CPU, as the operator map has them."""
-    operators = json.loads((ROOT / "et_schema/model/src/known_operators.json").read_text())
+    operators = json.loads((ROOT / "et_schema/facts/src/known_operators.json").read_text())
     row = next(row for row in operators["rows"] if operator in row["operators"])
     takes = [parameter.split("|")[0].split() for parameter in row["takes"]]
     types = {"Tensor?": "Optional[Tensor]"}

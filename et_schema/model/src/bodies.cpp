@@ -4,9 +4,9 @@
 #include <set>
 #include <vector>
 
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/schema_text.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <limits>
 
-#include "et_schema/support/enum_names.h"
-#include "et_schema/support/words.h"
+#include "et_schema/base/enum_names.h"
+#include "et_schema/base/words.h"
 
 namespace understudy::et_schema {
 namespace {

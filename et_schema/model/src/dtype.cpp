@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "et_schema/support/enum_names.h"
+#include "et_schema/base/enum_names.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 
 namespace understudy::et_schema {
 namespace {

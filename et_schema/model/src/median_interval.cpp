@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/measurement.h"
 #include "et_schema/model/report.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -5,11 +5,11 @@
 #include <span>
 #include <string_view>
 
+#include "et_schema/base/enum_names.h"
+#include "et_schema/base/words.h"
+#include "et_schema/facts/operator_map.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/operator_map.h"
 #include "et_schema/model/program.h"
-#include "et_schema/support/enum_names.h"
-#include "et_schema/support/words.h"
 
 namespace understudy::et_schema {
 namespace {

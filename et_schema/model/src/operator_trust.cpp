@@ -6,9 +6,9 @@
 #include <iterator>
 #include <optional>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/words.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/words.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::et_schema {
 namespace {

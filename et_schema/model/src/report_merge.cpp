@@ -8,12 +8,12 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/base/assert.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/report.h"
 #include "et_schema/model/report_fields.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "et_schema/support/enum_names.h"
+#include "et_schema/base/enum_names.h"
 
 namespace understudy::et_schema {
 namespace {

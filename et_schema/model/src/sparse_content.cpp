@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::et_schema {
 namespace {

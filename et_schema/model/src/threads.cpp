@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "et_schema/support/stretches.h"
+#include "et_schema/base/stretches.h"
 
 namespace understudy::et_schema {
 namespace {

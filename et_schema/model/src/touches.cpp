@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::et_schema {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 
 namespace understudy::et_schema {
 

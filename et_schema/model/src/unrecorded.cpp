@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::et_schema {
 namespace {

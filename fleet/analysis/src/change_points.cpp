@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/read_file.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/statistics.h"
 #include "fleet/analysis/numerics.h"
 #include "fleet/process/run_program.h"
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "comparer/compare.h"
 #include "et_schema/model/measurement.h"
+#include "fleet/comparer/compare.h"
 
 namespace understudy::fleet {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "fleet/analysis/numerics.h"
 
 namespace understudy::fleet {

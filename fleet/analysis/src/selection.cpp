@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/statistics.h"
 #include "fleet/analysis/numerics.h"
 
 namespace understudy::fleet {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/report.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::fleet {
 namespace {

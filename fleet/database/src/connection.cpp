@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "drivers.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::fleet {
 namespace {

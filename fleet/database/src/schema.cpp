@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "et_schema/support/digest.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/digest.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::fleet {

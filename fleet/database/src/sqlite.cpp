@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "drivers.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::fleet {

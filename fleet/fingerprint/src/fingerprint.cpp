@@ -7,11 +7,11 @@
 #include <cmath>
 #include <vector>
 
+#include "et_schema/base/json_record.h"
 #include "et_schema/model/lifetimes.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/program.h"
-#include "et_schema/support/json_record.h"
 
 namespace understudy::fleet {
 namespace {

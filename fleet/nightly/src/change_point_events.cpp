@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "finish.h"
 #include "fleet/analysis/change_points.h"
 #include "fleet/database/connection.h"

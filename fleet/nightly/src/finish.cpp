@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 #include "fleet/database/connection.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/queue/queue.h"

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/read_file.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/formats/bench/bench.h"
 #include "fleet/fingerprint/fingerprint.h"
 #include "fleet/nightly/inputs.h"
 #include "fleet/nightly/options.h"

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
-#include "et_schema/support/digest.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/digest.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::fleet {
 namespace {

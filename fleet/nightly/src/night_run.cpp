@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "finish.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"

@@ -10,11 +10,11 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/read_file.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/statistics.h"
+#include "et_schema/formats/report/report_json.h"
 #include "fleet/analysis/judge.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"

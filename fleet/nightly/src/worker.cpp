@@ -10,9 +10,9 @@
 #include <memory>
 #include <thread>
 
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/zip.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/zip.h"
+#include "et_schema/formats/report/report_json.h"
 #include "fleet/database/schema.h"
 #include "fleet/process/node.h"
 #include "fleet/queue/queue.h"

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/digest.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/output_file.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/digest.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::fleet {
 namespace {

@@ -20,7 +20,7 @@
 #include <system_error>
 #include <thread>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::fleet {
 namespace {

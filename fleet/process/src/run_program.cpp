@@ -13,7 +13,7 @@
 #include <csignal>
 #include <system_error>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 extern char** environ;
 

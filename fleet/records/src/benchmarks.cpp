@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "et_schema/support/digest.h"
+#include "et_schema/base/digest.h"
 #include "json_columns.h"
 
 namespace understudy::fleet {

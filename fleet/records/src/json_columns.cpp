@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::fleet {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "et_schema/support/digest.h"
+#include "et_schema/base/digest.h"
 #include "fleet/database/connection.h"
 #include "json_columns.h"
 

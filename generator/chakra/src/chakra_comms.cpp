@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "chakra_values.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/json_text.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/json_text.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/chakra/chakra.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/chakra/chakra.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::generator {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chakra_values.h"
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

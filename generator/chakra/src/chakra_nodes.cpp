@@ -10,10 +10,10 @@
 #include "chakra_comms.h"
 #include "chakra_order.h"
 #include "chakra_values.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/base/version.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/arena.h"
-#include "et_schema/support/version.h"
 #include "generator/chakra/chakra_job.h"
 #include "generator/flow/model_names.h"
 

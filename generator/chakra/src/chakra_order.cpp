@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/operator_facts.h"
 #include "et_schema/model/program.h"
-#include "et_schema/model/schema_text.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

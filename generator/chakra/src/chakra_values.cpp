@@ -9,8 +9,8 @@
 #include <optional>
 #include <span>
 
+#include "et_schema/base/json_text.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/json_text.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "et_schema/base/assert.h"
+#include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/support/assert.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/model_names.h"
 #include "life.h"

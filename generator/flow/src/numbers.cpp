@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
+#include "et_schema/base/words.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/compiled_kernel.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/words.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/flow.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <set>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
-#include "et_schema/support/version.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/base/version.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/flow.h"

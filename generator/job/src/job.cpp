@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 
 namespace understudy::generator {
 namespace {

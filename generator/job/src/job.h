@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/trace.h"
 #include "generator/options/options.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/steps.h"
 #include "generator/link/link.h"

@@ -5,9 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/base/words.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/words.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/model/program.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"

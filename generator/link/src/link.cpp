@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "clock.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/program.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
 #include "generator/flow/autograd.h"
 #include "generator/flow/steps.h"
 #include "generator/link/device.h"

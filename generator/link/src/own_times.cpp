@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "et_schema/support/file_name.h"
+#include "et_schema/base/file_name.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
 #include "launch_sums.h"

@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/trace_tree.h"
+#include "et_schema/formats/pytorch_et/trace_tree.h"
 #include "generator/link/host.h"
 #include "generator/link/link.h"
 #include "generator/link/names.h"

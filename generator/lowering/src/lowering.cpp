@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "et_schema/base/assert.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/model_names.h"
 #include "generator/lowering/slots.h"

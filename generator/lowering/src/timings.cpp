@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "et_schema/base/assert.h"
 #include "et_schema/model/device_time.h"
-#include "et_schema/support/assert.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/model_names.h"

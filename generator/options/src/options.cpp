@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::generator {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "et_schema/bench/program_text.h"
+#include "et_schema/formats/bench/program_text.h"
 #include "generator/lowering/lowering.h"
 #include "generator/profile/trace_of_profile.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calls.h"
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "generator/link/host.h"
 
 namespace understudy::generator {

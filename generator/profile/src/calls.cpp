@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "left_out.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/trace.h"
 #include "generator/flow/autograd.h"

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/base/arena.h"
+#include "et_schema/facts/public_operators.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/public_operators.h"
-#include "et_schema/support/arena.h"
 #include "generator/link/device.h"
 #include "recorded_call.h"
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/model/losses.h"
 #include "generator/link/host.h"
 

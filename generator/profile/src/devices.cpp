@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "et_schema/model/public_operators.h"
+#include "et_schema/facts/public_operators.h"
 #include "walk.h"
 
 namespace understudy::generator {

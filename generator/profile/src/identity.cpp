@@ -6,9 +6,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/base/words.h"
+#include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/words.h"
 
 namespace understudy::generator {
 namespace {

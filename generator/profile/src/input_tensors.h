@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "calls.h"
+#include "et_schema/base/arena.h"
 #include "et_schema/model/losses.h"
-#include "et_schema/support/arena.h"
 #include "identity.h"
 #include "optimizer.h"
 #include "tensors.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <span>
 
-#include "et_schema/support/words.h"
+#include "et_schema/base/words.h"
 
 namespace understudy::generator {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
 

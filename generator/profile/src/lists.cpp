@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "calls.h"
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::generator {
 namespace {

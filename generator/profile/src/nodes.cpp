@@ -3,10 +3,10 @@
 #include <map>
 #include <string_view>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/formats/pytorch_et/trace_tree.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/pytorch_et/trace_tree.h"
-#include "et_schema/support/arena.h"
 #include "walk.h"
 
 namespace understudy::generator {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <ranges>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::generator {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "et_schema/model/operator_map.h"
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::generator {
 namespace {

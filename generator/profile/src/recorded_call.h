@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/model/losses.h"
-#include "et_schema/model/schema_text.h"
 #include "et_schema/model/trace.h"
-#include "et_schema/support/arena.h"
 #include "left_out.h"
 
 namespace understudy::generator {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calls.h"
-#include "et_schema/support/arena.h"
+#include "et_schema/base/arena.h"
 #include "identity.h"
 #include "tensors.h"
 

@@ -10,8 +10,8 @@
 
 #include "calls.h"
 #include "comm_events.h"
-#include "et_schema/support/arena.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/base/error.h"
 #include "generator/link/profiled_steps.h"
 #include "walk.h"
 

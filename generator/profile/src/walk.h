@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "calls.h"
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/model/losses.h"
-#include "et_schema/support/arena.h"
 #include "tensors.h"
 
 namespace understudy::generator {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "batch_rules.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/schema_text.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "batch_rules.h"
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
 

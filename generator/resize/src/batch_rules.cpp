@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "batch_views.h"
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/facts/operator_facts.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "batch_rules.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

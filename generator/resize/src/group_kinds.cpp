@@ -8,11 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "et_schema/base/enum_names.h"
+#include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/enum_names.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::generator {
 namespace {

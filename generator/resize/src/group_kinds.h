@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/bodies.h"
 #include "generator/resize/world.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "group_kinds.h"
 
 namespace understudy::generator {

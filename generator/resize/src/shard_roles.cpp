@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "batch_rules.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
 #include "group_kinds.h"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "batch_rules.h"
+#include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/error.h"
 #include "exchanges.h"
 #include "generator/flow/model_names.h"
 #include "shards.h"

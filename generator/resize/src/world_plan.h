@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 #include "generator/resize/world.h"
 #include "group_kinds.h"
 #include "mesh.h"

@@ -11,12 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/base/overloaded.h"
+#include "et_schema/base/version.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/overloaded.h"
-#include "et_schema/support/version.h"
 #include "generator/flow/model_names.h"
 #include "public_words.h"
 #include "renumbering.h"

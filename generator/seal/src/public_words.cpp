@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/words.h"
+#include "et_schema/base/words.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::generator {
 namespace {

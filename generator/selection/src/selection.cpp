@@ -7,8 +7,8 @@
 #include <optional>
 #include <regex>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/regular_expression.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/regular_expression.h"
 #include "generator/flow/autograd.h"
 #include "generator/flow/below.h"
 #include "generator/flow/model_names.h"

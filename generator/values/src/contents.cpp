@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <string_view>
 
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/schema_text.h"
 #include "generator/flow/model_names.h"
 #include "value_rules.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/schema_text.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "demands.h"
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::generator {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/program.h"
-#include "et_schema/model/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 
 namespace understudy::generator {

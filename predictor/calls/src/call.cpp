@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include "et_schema/support/enum_names.h"
+#include "et_schema/base/enum_names.h"
 
 namespace understudy::predictor {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/json_fields.h"
 
 namespace understudy::predictor {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::predictor {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::predictor {
 namespace {

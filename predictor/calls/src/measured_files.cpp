@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
-#include "et_schema/support/input_files.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/base/input_files.h"
 #include "predictor/calls/csv.h"
 
 namespace understudy::predictor {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/facts/schema_text.h"
 #include "kernel_shapes.h"
 #include "predictor/calls/measured_files.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/error.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/fitting/least_squares.h"
 

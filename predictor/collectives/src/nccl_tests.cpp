@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/json_fields.h"
 #include "readers.h"
 
 namespace understudy::predictor {

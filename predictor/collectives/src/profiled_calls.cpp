@@ -8,9 +8,9 @@
 #include <optional>
 #include <set>
 
+#include "et_schema/base/file_name.h"
+#include "et_schema/base/quote.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/file_name.h"
-#include "et_schema/support/quote.h"
 #include "readers.h"
 
 namespace understudy::predictor {

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
+#include "et_schema/base/json_scan.h"
+#include "et_schema/base/quote.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
-#include "et_schema/support/json_scan.h"
-#include "et_schema/support/quote.h"
 #include "predictor/collectives/rows.h"
 #include "readers.h"
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/report.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_record.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::predictor {
 namespace {

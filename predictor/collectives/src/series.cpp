@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <map>
 
+#include "et_schema/base/assert.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/assert.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/fitting/interpolation.h"
 #include "predictor/fitting/least_squares.h"

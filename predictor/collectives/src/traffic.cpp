@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "et_schema/base/assert.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/assert.h"
 
 namespace understudy::predictor {
 namespace {

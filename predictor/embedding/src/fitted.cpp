@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "predictor/fitting/errors_json.h"
 #include "predictor/fitting/least_squares.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "balance.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/statistics.h"
 #include "predictor/embedding/search.h"
 
 namespace understudy::predictor {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "balance.h"
-#include "et_schema/support/enum_names.h"
+#include "et_schema/base/enum_names.h"
 
 namespace understudy::predictor {
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "et_schema/support/enum_names.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_record.h"
+#include "et_schema/base/enum_names.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_record.h"
 
 namespace understudy::predictor {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "balance.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::predictor {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "predictor/embedding/search.h"
 
 namespace understudy::predictor {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "et_schema/base/json_fields.h"
 #include "et_schema/model/dtype.h"
-#include "et_schema/support/json_fields.h"
 
 namespace understudy::predictor {
 namespace {

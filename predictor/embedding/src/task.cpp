@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_record.h"
-#include "et_schema/support/quote.h"
-#include "et_schema/support/version.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/base/version.h"
 
 namespace understudy::predictor {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 
 namespace understudy::predictor {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/operator_facts.h"
 #include "kernel_load.h"
 #include "predictor/operators/features.h"
 #include "predictor/operators/work.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "et_schema/support/content_hash.h"
+#include "et_schema/base/content_hash.h"
 #include "kernel_load.h"
 
 namespace understudy::predictor {

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 #include "models.h"
 
 namespace understudy::predictor {

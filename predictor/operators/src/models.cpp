@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/enum_names.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/enum_names.h"
 
 namespace understudy::predictor {
 namespace {

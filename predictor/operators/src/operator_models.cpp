@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::predictor {
 namespace {

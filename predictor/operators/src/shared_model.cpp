@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 #include "models.h"
 
 namespace understudy::predictor {

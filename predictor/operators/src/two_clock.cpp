@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 
 namespace understudy::predictor {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/base/enum_names.h"
+#include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/support/enum_names.h"
 #include "kernel_load.h"
 
 namespace understudy::predictor {

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "et_schema/kineto/nested_events.h"
+#include "et_schema/formats/kineto/nested_events.h"
 #include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/base/json_record.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/report.h"
-#include "et_schema/support/json_record.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::predictor {
 namespace {

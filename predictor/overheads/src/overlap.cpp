@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "et_schema/support/json_record.h"
-#include "et_schema/support/quote.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/base/statistics.h"
 
 namespace understudy::predictor {
 namespace {

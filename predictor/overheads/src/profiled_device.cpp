@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "et_schema/kineto/device_timeline.h"
-#include "et_schema/support/file_name.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/formats/kineto/device_timeline.h"
 #include "predictor/overheads/observe_overlap.h"
 
 namespace understudy::predictor {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/json_record.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/facts/schema_text.h"
 #include "predictor/collectives/models.h"
 #include "predictor/overheads/overheads.h"
 

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "et_schema/kineto/kineto.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/fitted.h"

@@ -12,11 +12,11 @@
 #include <tuple>
 #include <utility>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_files.h"
-#include "et_schema/support/json_fields.h"
-#include "et_schema/support/version.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/json_fields.h"
+#include "et_schema/base/version.h"
+#include "et_schema/facts/schema_text.h"
 #include "predictor/operators/operator_models_json.h"
 #include "predictor/overheads/overlap.h"
 #include "predictor/platform/cost_parts.h"

@@ -10,12 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/base/error.h"
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/formats/operator_times/operator_times.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/operator_map.h"
-#include "et_schema/model/schema_text.h"
 #include "et_schema/model/sparse_content.h"
-#include "et_schema/operator_times/operator_times.h"
-#include "et_schema/support/error.h"
 #include "predictor/calls/measured_files.h"
 
 namespace understudy::predictor {

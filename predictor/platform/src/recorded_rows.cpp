@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "predictor/platform/platform_costs.h"
 
 namespace understudy::predictor {

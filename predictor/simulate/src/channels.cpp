@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "time_limit.h"
 
 namespace understudy::predictor {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::predictor {
 

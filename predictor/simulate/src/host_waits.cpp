@@ -1,8 +1,8 @@
 #include <variant>
 
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/program.h"
-#include "et_schema/model/schema_text.h"
 #include "predictor/simulate/flow.h"
 
 namespace understudy::predictor {

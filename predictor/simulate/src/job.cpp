@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "matching/matching.h"
+#include "generator/matching/matching.h"
 
 namespace understudy::predictor {
 namespace {

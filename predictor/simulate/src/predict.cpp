@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/base/enum_names.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/unrecorded.h"
-#include "et_schema/support/enum_names.h"
 
 namespace understudy::predictor {
 namespace {

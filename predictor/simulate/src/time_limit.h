@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::predictor {
 

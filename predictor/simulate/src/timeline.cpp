@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "et_schema/base/json_record.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/json_record.h"
 #include "predictor/simulate/predict.h"
 
 namespace understudy::predictor {

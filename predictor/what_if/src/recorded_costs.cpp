@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/error.h"
 #include "predictor/simulate/flow.h"
 #include "predictor/simulate/host_gaps.h"
 #include "predictor/simulate/recorded_step.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/error.h"
 #include "predictor/collectives/traffic.h"
 
 namespace understudy::predictor {

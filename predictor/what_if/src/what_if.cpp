@@ -10,11 +10,11 @@
 #include <set>
 #include <utility>
 
+#include "et_schema/base/error.h"
+#include "et_schema/base/regular_expression.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/regular_expression.h"
 #include "predictor/simulate/flow.h"
 
 namespace understudy::predictor {

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "bind_comms.h"
+#include "et_schema/base/assert.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/support/assert.h"
 #include "liveness.h"
 #include "operator_plan.h"
 #include "replayer/dispatch/arguments.h"

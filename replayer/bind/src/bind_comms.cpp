@@ -7,11 +7,11 @@
 #include <numeric>
 #include <string>
 
-#include "backends/check_call.h"
+#include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/error.h"
+#include "replayer/backends/interface/check_call.h"
 
 namespace understudy::replayer {
 namespace {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/operator_map.h"
-#include "et_schema/model/schema_text.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/find_substitute.h"
 #include "replayer/substitutes/mapped.h"

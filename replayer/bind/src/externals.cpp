@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <string>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/error.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/memory/memory.h"

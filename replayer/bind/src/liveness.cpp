@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
 
 namespace understudy::replayer {
 namespace {

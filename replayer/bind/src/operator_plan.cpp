@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/facts/schema_text.h"
 #include "replayer/substitutes/find_substitute.h"
 
 namespace understudy::replayer {

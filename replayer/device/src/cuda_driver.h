@@ -1,6 +1,6 @@
 #pragma once
 
-#include "et_schema/support/shared_library.h"
+#include "et_schema/base/shared_library.h"
 
 namespace understudy::replayer {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cuda_driver.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::replayer {
 namespace {

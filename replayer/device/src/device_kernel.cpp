@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "cuda_driver.h"
-#include "et_schema/support/content_hash.h"
+#include "et_schema/base/content_hash.h"
 #include "replayer/device/device.h"
 
 namespace understudy::replayer {

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "replayer/device/nvml.h"
 
 namespace understudy::replayer {

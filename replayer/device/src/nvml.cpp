@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "et_schema/support/shared_library.h"
+#include "et_schema/base/shared_library.h"
 
 namespace understudy::replayer {
 namespace {

@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/program.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
 #include "replayer/device/device.h"
 
 namespace understudy::replayer {

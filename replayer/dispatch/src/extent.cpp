@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "replayer/dispatch/layout.h"
 
 namespace understudy::replayer {

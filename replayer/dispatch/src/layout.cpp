@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "et_schema/base/assert.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/assert.h"
 
 namespace understudy::replayer {
 namespace {

@@ -13,7 +13,7 @@
 #include <set>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::replayer {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <variant>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::replayer {
 namespace {

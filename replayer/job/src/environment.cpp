@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "et_schema/support/version.h"
+#include "et_schema/base/version.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::replayer {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "replayer/device/device.h"
 #include "replayer/device/span_lanes.h"
 #include "replayer/job/rank_gpus.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "backends/device_communicator.h"
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
+#include "replayer/backends/interface/device_communicator.h"
 #include "replayer/options/options.h"
 
 namespace understudy::replayer {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "replayer/device/device.h"
 
 namespace understudy::replayer {

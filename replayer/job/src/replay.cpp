@@ -14,10 +14,10 @@
 #include <thread>
 #include <utility>
 
-#include "backends/launcher.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/unrecorded.h"
 #include "rank_comms.h"
+#include "replayer/backends/interface/launcher.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/bind/externals.h"

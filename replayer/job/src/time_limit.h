@@ -1,7 +1,7 @@
 #pragma once
 
-#include "backends/backend.h"
 #include "et_schema/model/program.h"
+#include "replayer/backends/interface/backend.h"
 #include "replayer/options/options.h"
 
 namespace understudy::replayer {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/schema_text.h"
 #include "replayer/device/device.h"
 #include "replayer/values/result_checksum.h"
 #include "replayer/values/values.h"

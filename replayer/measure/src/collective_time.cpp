@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::replayer {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "collective_time.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/statistics.h"
 #include "replayer/device/device.h"
 
 namespace understudy::replayer {

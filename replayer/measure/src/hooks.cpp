@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/statistics.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/device/device.h"
 #include "replayer/values/values.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "collective_time.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/schema_text.h"
 
 namespace understudy::replayer {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/operator_times/operator_times.h"
+#include "et_schema/formats/operator_times/operator_times.h"
 #include "replayer/bind/bound.h"
 
 namespace understudy::replayer {

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/statistics.h"
 #include "gpu_observation.h"
 #include "hooks.h"
 #include "host_load.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "collective_time.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/statistics.h"
 #include "milliseconds.h"
 
 namespace understudy::replayer {

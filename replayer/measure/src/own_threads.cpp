@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "et_schema/base/spin_pause.h"
 #include "et_schema/model/threads.h"
-#include "et_schema/support/spin_pause.h"
 
 namespace understudy::replayer {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::replayer {
 namespace {

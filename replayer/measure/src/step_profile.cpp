@@ -15,7 +15,7 @@
 #include <tuple>
 
 #include "collective_time.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "replayer/dispatch/layout.h"
 
 namespace understudy::replayer {

@@ -9,8 +9,8 @@
 #include <span>
 #include <sstream>
 
+#include "et_schema/base/enum_names.h"
 #include "et_schema/model/measurement.h"
-#include "et_schema/support/enum_names.h"
 
 namespace understudy::replayer {
 namespace {

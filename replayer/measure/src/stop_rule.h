@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/job.h"
+#include "replayer/backends/interface/job.h"
 #include "replayer/options/monitor.h"
 
 namespace understudy::replayer {

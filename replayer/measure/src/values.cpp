@@ -5,7 +5,7 @@
 #include <chrono>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "hooks.h"
 #include "replayer/measure/measure.h"
 #include "stop_rule.h"

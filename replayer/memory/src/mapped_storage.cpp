@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "replayer/memory/memory.h"
 
 namespace understudy::replayer {

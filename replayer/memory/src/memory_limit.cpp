@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/memory_plan.h"
-#include "et_schema/support/error.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/memory/memory.h"

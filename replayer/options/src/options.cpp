@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "et_schema/support/enum_names.h"
+#include "et_schema/base/enum_names.h"
 #include "replayer/options/monitor.h"
 
 namespace understudy::replayer {

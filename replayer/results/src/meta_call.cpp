@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::replayer {
 namespace {

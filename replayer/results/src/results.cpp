@@ -12,11 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/base/overloaded.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/operator_trust.h"
 #include "et_schema/model/program.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/overloaded.h"
 #include "meta_call.h"
 #include "replayer/dispatch/arguments.h"
 #include "replayer/dispatch/layout.h"

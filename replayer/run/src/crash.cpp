@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/signal_words.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/signal_words.h"
 
 namespace understudy::replayer {
 namespace {

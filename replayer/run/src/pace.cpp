@@ -7,9 +7,9 @@
 #include <thread>
 #include <utility>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/spin_pause.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/spin_pause.h"
 
 namespace understudy::replayer {
 namespace {

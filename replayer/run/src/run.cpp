@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/extent.h"
 #include "replayer/dispatch/layout.h"

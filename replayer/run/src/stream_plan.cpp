@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/touches.h"
-#include "et_schema/support/error.h"
 #include "replayer/run/streams.h"
 
 namespace understudy::replayer {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <variant>
 
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/model/schema_text.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/extent.h"
 #include "replayer/dispatch/layout.h"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/schema_text.h"
 #include "row_function.h"
 #include "substitute_native.h"
 

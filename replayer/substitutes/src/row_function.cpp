@@ -18,9 +18,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "et_schema/base/error.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/operator_trust.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
 #include "replayer/dispatch/extent.h"
 #include "replayer/dispatch/schema_map.h"
 #include "replayer/substitutes/substitutes.h"

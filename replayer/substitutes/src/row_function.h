@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/model/operator_map.h"
+#include "et_schema/facts/operator_map.h"
 
 namespace understudy::replayer {
 

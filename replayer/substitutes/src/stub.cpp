@@ -18,9 +18,9 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/base/assert.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/slot_extent.h"
-#include "et_schema/support/assert.h"
 #include "replayer/device/stream_span.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/values/values.h"

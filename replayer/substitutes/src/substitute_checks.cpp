@@ -9,9 +9,9 @@
 #include <array>
 #include <exception>
 
-#include "et_schema/model/operator_facts.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/words.h"
+#include "et_schema/base/words.h"
+#include "et_schema/facts/operator_facts.h"
+#include "et_schema/facts/schema_text.h"
 #include "substitute_lookup.h"
 #include "substitute_native.h"
 #include "substitute_table.h"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "et_schema/support/words.h"
+#include "et_schema/base/words.h"
 
 namespace understudy::replayer {
 namespace {

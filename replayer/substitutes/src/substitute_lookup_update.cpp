@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "et_schema/support/words.h"
+#include "et_schema/base/words.h"
 #include "substitute_lookup.h"
 #include "substitute_native.h"
 #include "substitute_table.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/facts/operator_facts.h"
 #include "substitute_native.h"
 #include "substitute_table.h"
 

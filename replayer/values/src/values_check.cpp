@@ -3,8 +3,8 @@
 #include <cmath>
 #include <variant>
 
+#include "et_schema/base/error.h"
 #include "et_schema/model/reuse.h"
-#include "et_schema/support/error.h"
 #include "values_store.h"
 
 namespace understudy::replayer {

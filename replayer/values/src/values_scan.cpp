@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/operator_facts.h"
 #include "replayer/values/values.h"
 #include "values_device.h"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
 #include "replayer/values/draws.h"
 #include "replayer/values/values.h"
 #include "values_store.h"

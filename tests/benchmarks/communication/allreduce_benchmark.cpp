@@ -20,11 +20,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/statistics.h"
-#include "matching/matching.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/statistics.h"
+#include "generator/matching/matching.h"
 #include "program_builder.h"
+#include "replayer/backends/interface/backend.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::benchmarks {

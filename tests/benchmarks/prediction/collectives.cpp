@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/read_file.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/read_file.h"
 #include "predictor/collectives/models.h"
 #include "predictor/collectives/rows.h"
 #include "predictor/fitting/errors.h"

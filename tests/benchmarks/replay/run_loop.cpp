@@ -11,9 +11,9 @@
 #include <chrono>
 #include <vector>
 
-#include "backends/backend.h"
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/statistics.h"
 #include "program_builder.h"
+#include "replayer/backends/interface/backend.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/externals.h"
 #include "replayer/run/run.h"

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/half.h"
+#include "replayer/backends/interface/half.h"
 #include "wires.h"
 
 extern "C" int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/version.h"
+#include "et_schema/base/version.h"
+#include "et_schema/formats/bench/bench.h"
 
 int main(int argc, char** argv) {
   namespace et = understudy::et_schema;

@@ -1,11 +1,11 @@
-#include "backends/check_call.h"
+#include "replayer/backends/interface/check_call.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::backends {
 namespace {

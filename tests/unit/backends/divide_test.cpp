@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "backends/reduce_local.h"
+#include "replayer/backends/ranks/reduce_local.h"
 
 namespace understudy::backends {
 namespace {

@@ -1,5 +1,5 @@
 // Conversions of the half types: every value, and the rounding between each two neighbours.
-#include "backends/half.h"
+#include "replayer/backends/interface/half.h"
 
 #include <gtest/gtest.h>
 

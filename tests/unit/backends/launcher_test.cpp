@@ -1,4 +1,4 @@
-#include "backends/launcher.h"
+#include "replayer/backends/interface/launcher.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "backends/roll_call.h"
+#include "replayer/backends/interface/roll_call.h"
 
 namespace understudy::backends {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "backends/backend.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::backends {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/error.h"
-#include "matching/matching.h"
+#include "et_schema/base/error.h"
+#include "generator/matching/matching.h"
 
 namespace understudy::matching {
 

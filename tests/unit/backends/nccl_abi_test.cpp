@@ -1,5 +1,6 @@
-// What backends/nccl declares of NCCL and of CUDA's driver, held against their own headers, where
-// the toolkit is there: numbers, types of functions, and the versions in the driver's names.
+// What replayer/backends/nccl declares of NCCL and of CUDA's driver, held against their own
+// headers, where the toolkit is there: numbers, types of functions, and the versions in the
+// driver's names.
 #include <cuda.h>
 #include <gtest/gtest.h>
 #include <nccl.h>

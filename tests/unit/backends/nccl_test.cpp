@@ -1,12 +1,12 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "backends/check_call.h"
-#include "backends/device_communicator.h"
 #include "cannot_use.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "lane.h"
 #include "nccl_library.h"
+#include "replayer/backends/interface/check_call.h"
+#include "replayer/backends/interface/device_communicator.h"
 #include "testing/error_text.h"
 
 namespace understudy::backends {

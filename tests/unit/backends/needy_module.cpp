@@ -1,5 +1,5 @@
 // A module whose library the loader cannot find.
-#include "backends/backend.h"
+#include "replayer/backends/interface/backend.h"
 
 int understudy_absent_function();
 

@@ -1,5 +1,5 @@
 // A module of the next version of the interface.
-#include "backends/backend.h"
+#include "replayer/backends/interface/backend.h"
 
 extern "C" int understudy_backend_version() {
   return understudy::backends::kBackendVersion + 1;

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::backends {
 namespace {

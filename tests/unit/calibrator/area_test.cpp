@@ -1,6 +1,6 @@
 // The general sweep: what its points are drawn from, and within which limits.
 
-#include "calibrator/design/area.h"
+#include "replayer/calibrator/design/area.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
-#include "calibrator/design/recipe.h"
 #include "et_schema/model/slot_extent.h"
+#include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
 namespace {

@@ -1,12 +1,12 @@
 // The distinct calls of a benchmark, and those around them.
 
-#include "calibrator/design/bench_calls.h"
+#include "replayer/calibrator/design/bench_calls.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "calibrator/design/recipe.h"
+#include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
 namespace {

@@ -1,10 +1,10 @@
 // A call as a program: layouts, values, text.
 
-#include "calibrator/design/call.h"
+#include "replayer/calibrator/design/call.h"
 
 #include <gtest/gtest.h>
 
-#include "calibrator/design/recipe.h"
+#include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
 namespace {

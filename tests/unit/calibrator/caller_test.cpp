@@ -1,6 +1,6 @@
 // Every recipe's calls bind and run; what they return has the shapes of their operators.
 
-#include "calibrator/measure/caller.h"
+#include "replayer/calibrator/measure/caller.h"
 
 #include <ATen/ops/_efficientzerotensor.h>
 #include <c10/util/Exception.h>
@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrator/design/area.h"
-#include "calibrator/design/recipe.h"
 #include "call_timer.h"
+#include "replayer/calibrator/design/area.h"
+#include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
 namespace {

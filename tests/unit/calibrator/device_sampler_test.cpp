@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/backend.h"
 #include "bound_call.h"
-#include "calibrator/design/call.h"
-#include "calibrator/design/recipe.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/calibrator/design/call.h"
+#include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
 namespace {

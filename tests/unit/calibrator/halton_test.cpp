@@ -1,6 +1,6 @@
 // Points that fill a cube: range, evenness, repeatability.
 
-#include "calibrator/design/halton.h"
+#include "replayer/calibrator/design/halton.h"
 
 #include <gtest/gtest.h>
 

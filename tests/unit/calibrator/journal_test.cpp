@@ -1,12 +1,12 @@
 // Rows that outlive an interruption.
 
-#include "calibrator/sweep/journal.h"
+#include "replayer/calibrator/sweep/journal.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 

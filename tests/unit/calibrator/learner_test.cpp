@@ -1,12 +1,12 @@
 // Held-out predictions of an area's quick model.
 
-#include "calibrator/sweep/learner.h"
+#include "replayer/calibrator/sweep/learner.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "calibrator/design/halton.h"
+#include "replayer/calibrator/design/halton.h"
 
 namespace understudy::calibrator {
 namespace {

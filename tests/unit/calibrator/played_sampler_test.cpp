@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "backends/backend.h"
 #include "bound_call.h"
-#include "calibrator/design/call.h"
-#include "calibrator/design/recipe.h"
 #include "device_sampler.h"
 #include "played_cuda.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/calibrator/design/call.h"
+#include "replayer/calibrator/design/recipe.h"
 #include "replayer/device/device.h"
 
 namespace understudy::calibrator {

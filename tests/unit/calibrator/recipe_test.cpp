@@ -1,6 +1,6 @@
 // Calls made of recipes: tensors, numbers, lists, layouts; what cannot be.
 
-#include "calibrator/design/recipe.h"
+#include "replayer/calibrator/design/recipe.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibrator/measure/collectives.h"
+#include "replayer/calibrator/measure/collectives.h"
 
 namespace understudy::calibrator {
 namespace {

@@ -1,6 +1,6 @@
 // Order and end of areas, by a clock and times that are played.
 
-#include "calibrator/sweep/sweep.h"
+#include "replayer/calibrator/sweep/sweep.h"
 
 #include <gtest/gtest.h>
 

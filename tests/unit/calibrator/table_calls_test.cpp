@@ -1,4 +1,4 @@
-#include "calibrator/design/table_calls.h"
+#include "replayer/calibrator/design/table_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "calibrator/measure/table_timer.h"
+#include "replayer/calibrator/measure/table_timer.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "common/command_line.h"
+#include "cli/common/command_line.h"
 
 #include <gtest/gtest.h>
 
-#include "common/run_main.h"
+#include "cli/common/run_main.h"
 #include "testing/error_text.h"
 
 namespace understudy::cli {

@@ -1,4 +1,4 @@
-#include "common/figures.h"
+#include "cli/common/figures.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The rules by which a JSON document becomes one long table.
 
-#include "common/json_csv.h"
+#include "cli/common/json_csv.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What a long run says, by a clock that the test moves.
 
-#include "common/progress.h"
+#include "cli/common/progress.h"
 
 #include <gtest/gtest.h>
 

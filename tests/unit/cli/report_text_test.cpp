@@ -10,9 +10,9 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/pages/report/report_page.h"
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/report_fields.h"
-#include "et_schema/report/report_json.h"
-#include "pages/report/report_page.h"
 #include "report_samples.h"
 
 namespace understudy::pages {

@@ -1,4 +1,4 @@
-#include "common/run_main.h"
+#include "cli/common/run_main.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <system_error>
 #include <vector>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 namespace {

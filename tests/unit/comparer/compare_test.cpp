@@ -1,4 +1,4 @@
-#include "comparer/compare.h"
+#include "fleet/comparer/compare.h"
 
 #include <gtest/gtest.h>
 

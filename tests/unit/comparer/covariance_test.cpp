@@ -1,4 +1,4 @@
-#include "comparer/covariance.h"
+#include "fleet/comparer/covariance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "comparer/device_work.h"
+#include "fleet/comparer/device_work.h"
 
 #include <gtest/gtest.h>
 

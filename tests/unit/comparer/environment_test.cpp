@@ -1,4 +1,4 @@
-#include "comparer/environment.h"
+#include "fleet/comparer/environment.h"
 
 #include <gtest/gtest.h>
 

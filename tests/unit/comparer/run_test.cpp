@@ -1,4 +1,4 @@
-#include "comparer/run.h"
+#include "fleet/comparer/run.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

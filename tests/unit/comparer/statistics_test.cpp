@@ -1,4 +1,4 @@
-#include "comparer/statistics.h"
+#include "fleet/comparer/statistics.h"
 
 #include <gtest/gtest.h>
 

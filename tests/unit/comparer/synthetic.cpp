@@ -7,8 +7,8 @@
 #include <random>
 #include <stdexcept>
 
-#include "comparer/statistics.h"
 #include "et_schema/model/measurement.h"
+#include "fleet/comparer/statistics.h"
 
 namespace understudy::comparer {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "comparer/compare.h"
 #include "et_schema/model/report.h"
+#include "fleet/comparer/compare.h"
 
 namespace understudy::comparer {
 

@@ -1,4 +1,4 @@
-#include "composer/mix/compose.h"
+#include "generator/composer/mix/compose.h"
 
 #include <gtest/gtest.h>
 

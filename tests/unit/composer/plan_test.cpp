@@ -1,4 +1,4 @@
-#include "composer/plan/plan.h"
+#include "generator/composer/plan/plan.h"
 
 #include <gtest/gtest.h>
 

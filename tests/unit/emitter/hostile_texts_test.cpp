@@ -11,8 +11,8 @@
 #include <sstream>
 #include <utility>
 
-#include "emitter/source/emit.h"
 #include "foreign_text.h"
+#include "generator/emitter/source/emit.h"
 #include "testing/made_program.h"
 
 namespace understudy::emitter {

@@ -1,4 +1,4 @@
-#include "emitter/outline/outline.h"
+#include "generator/emitter/outline/outline.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "emitter/source/emit.h"
+#include "generator/emitter/source/emit.h"
 #include "testing/made_program.h"
 
 namespace understudy::emitter {

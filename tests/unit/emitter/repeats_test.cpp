@@ -1,4 +1,4 @@
-#include "emitter/outline/repeats.h"
+#include "generator/emitter/outline/repeats.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bench_samples.h"
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 #include "testing/error_text.h"
 
 namespace understudy::et_schema {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 namespace understudy::et_schema {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "et_schema/support/zip.h"
+#include "et_schema/base/zip.h"
 
 namespace understudy::et_schema {
 namespace {

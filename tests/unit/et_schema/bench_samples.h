@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 
 namespace understudy::et_schema {
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "testing/error_text.h"
 
 namespace understudy::et_schema::testing_texts {

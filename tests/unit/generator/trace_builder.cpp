@@ -5,7 +5,7 @@
 
 #include <variant>
 
-#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 namespace understudy::generator::test {
 namespace {

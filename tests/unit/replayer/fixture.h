@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/backend.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "program_builder.h"
+#include "replayer/backends/interface/backend.h"
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/bind/externals.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/backend.h"
+#include "replayer/backends/interface/backend.h"
 
 namespace understudy::replayer::testing {
 

@@ -40,7 +40,7 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
   target_include_directories(understudy_played_runtime SYSTEM PRIVATE "${UNDERSTUDY_CUDA_HEADERS}")
   target_include_directories(understudy_played_runtime INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/played_cuda")
   set_target_properties(understudy_played_runtime PROPERTIES OUTPUT_NAME cudart SUFFIX .so.13 NO_SONAME ON)
-  target_link_libraries(understudy_played_driver PRIVATE understudy_played_runtime understudy::et_schema_cubin fmt::fmt)
+  target_link_libraries(understudy_played_driver PRIVATE understudy_played_runtime understudy::et_schema_formats_cubin fmt::fmt)
   set_target_properties(understudy_played_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1 NO_SONAME ON)
   target_link_options(understudy_played_driver PRIVATE -Wl,-soname,libcuda.so.1 -Wl,--exclude-libs,ALL)
   target_link_options(understudy_played_runtime PRIVATE

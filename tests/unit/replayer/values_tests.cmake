@@ -13,7 +13,7 @@ understudy_test(replayer_values_test ALONE
 target_compile_definitions(replayer_values_test PRIVATE
   UNDERSTUDY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/unit/data")
 # Headers that go with emitted projects, which have rules of their own.
-target_include_directories(replayer_values_test SYSTEM PRIVATE "${PROJECT_SOURCE_DIR}/emitter/runtime")
+target_include_directories(replayer_values_test SYSTEM PRIVATE "${PROJECT_SOURCE_DIR}/generator/emitter/runtime")
 # As the projects are compiled: what an observer sees of LibTorch's calls depends on it.
 set_source_files_properties(values/emitted_tables_test.cpp PROPERTIES COMPILE_DEFINITIONS NDEBUG
   SKIP_PRECOMPILE_HEADERS ON)

@@ -1,4 +1,4 @@
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -15,20 +15,20 @@
 #include <utility>
 
 #include "bench_manifest.h"
-#include "et_schema/bench/kernels.h"
-#include "et_schema/bench/program_text.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/digest.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_limit.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/zip.h"
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/formats/bench/kernels.h"
+#include "et_schema/formats/bench/program_text.h"
 #include "et_schema/model/bodies.h"
-#include "et_schema/model/operator_map.h"
-#include "et_schema/model/public_operators.h"
 #include "et_schema/model/report.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/digest.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/input_limit.h"
-#include "et_schema/support/output_file.h"
-#include "et_schema/support/quote.h"
-#include "et_schema/support/read_file.h"
-#include "et_schema/support/zip.h"
 #include "program_check.h"
 
 namespace understudy::et_schema {

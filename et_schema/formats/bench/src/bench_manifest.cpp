@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "et_schema/pytorch_et/process_groups.h"
-#include "et_schema/support/enum_names.h"
-#include "et_schema/support/json_record.h"
+#include "et_schema/base/enum_names.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/formats/pytorch_et/process_groups.h"
 #include "program_names.h"
 
 namespace understudy::et_schema {

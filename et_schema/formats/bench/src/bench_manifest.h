@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 #include "program_differences.h"
 
 namespace understudy::et_schema {

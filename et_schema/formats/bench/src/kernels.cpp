@@ -1,4 +1,4 @@
-#include "et_schema/bench/kernels.h"
+#include "et_schema/formats/bench/kernels.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "et_schema/cubin/cubin.h"
-#include "et_schema/support/digest.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_record.h"
+#include "et_schema/base/digest.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/formats/cubin/cubin.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/bench/program_text.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/base/json_text.h"
+#include "et_schema/formats/bench/program_text.h"
 #include "et_schema/model/program.h"
-#include "et_schema/support/json_record.h"
-#include "et_schema/support/json_text.h"
 #include "program_lines.h"
 #include "program_names.h"
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <variant>
 
-#include "et_schema/bench/program_text.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/bench/program_text.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/support/error.h"
 #include "program_names.h"
 
 namespace understudy::et_schema {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <tuple>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
-#include "et_schema/support/control_characters.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/control_characters.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {
 

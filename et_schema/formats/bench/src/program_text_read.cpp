@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "et_schema/bench/program_text.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/formats/bench/program_text.h"
 #include "program_members.h"
 
 namespace understudy::et_schema {

@@ -2,7 +2,7 @@
 #include <array>
 #include <variant>
 
-#include "et_schema/bench/program_text.h"
+#include "et_schema/formats/bench/program_text.h"
 #include "program_members.h"
 
 namespace understudy::et_schema {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/bench/program_text.h"
+#include "et_schema/formats/bench/program_text.h"
 #include "line_record.h"
 
 namespace understudy::et_schema {

@@ -1,5 +1,5 @@
-#include "et_schema/call_results/call_results.h"
-#include "et_schema/support/json_record.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/formats/call_results/call_results.h"
 
 namespace understudy::et_schema {
 namespace {

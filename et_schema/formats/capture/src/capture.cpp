@@ -1,11 +1,11 @@
-#include "et_schema/capture/capture.h"
+#include "et_schema/formats/capture/capture.h"
 
 #include <limits>
 #include <utility>
 
+#include "et_schema/base/json_fields.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/json_fields.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,9 +1,9 @@
-#include "et_schema/capture/capture_origin.h"
+#include "et_schema/formats/capture/capture_origin.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,8 +1,8 @@
-#include "et_schema/capture/index_uses.h"
+#include "et_schema/formats/capture/index_uses.h"
 
 #include <fmt/format.h>
 
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/json_fields.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,4 +1,4 @@
-#include "et_schema/chakra/chakra.h"
+#include "et_schema/formats/chakra/chakra.h"
 
 #include <et_def.pb.h>
 #include <fmt/format.h>
@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "et_schema/support/arena.h"
-#include "et_schema/support/content_hash.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/base/content_hash.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstddef>
 
-#include "et_schema/chakra/chakra.h"
+#include "et_schema/formats/chakra/chakra.h"
 
 namespace understudy::et_schema {
 namespace {

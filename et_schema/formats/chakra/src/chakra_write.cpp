@@ -1,7 +1,7 @@
 #include <et_def.pb.h>
 
-#include "et_schema/chakra/chakra.h"
-#include "et_schema/support/assert.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/formats/chakra/chakra.h"
 
 namespace understudy::et_schema {
 namespace {

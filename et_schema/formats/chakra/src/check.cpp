@@ -1,4 +1,4 @@
-#include "et_schema/chakra/check.h"
+#include "et_schema/formats/chakra/check.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "check_parts.h"
-#include "et_schema/support/assert.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {
 namespace {

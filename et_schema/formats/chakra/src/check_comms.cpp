@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "check_parts.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {
 namespace {

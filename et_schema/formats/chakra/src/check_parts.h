@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "et_schema/chakra/check.h"
+#include "et_schema/formats/chakra/check.h"
 
 namespace understudy::et_schema {
 

@@ -1,4 +1,4 @@
-#include "et_schema/cubin/cubin.h"
+#include "et_schema/formats/cubin/cubin.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,6 +1,6 @@
-#include "et_schema/json_trace/escaped_name.h"
+#include "et_schema/formats/json_trace/escaped_name.h"
 
-#include "et_schema/support/control_characters.h"
+#include "et_schema/base/control_characters.h"
 
 namespace understudy::et_schema {
 

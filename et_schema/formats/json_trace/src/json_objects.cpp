@@ -1,4 +1,4 @@
-#include "et_schema/json_trace/json_objects.h"
+#include "et_schema/formats/json_trace/json_objects.h"
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_repair.h"
-#include "et_schema/support/json_scan.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_repair.h"
+#include "et_schema/base/json_scan.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {
 namespace {

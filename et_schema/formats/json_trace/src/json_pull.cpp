@@ -1,11 +1,11 @@
-#include "et_schema/json_trace/json_pull.h"
+#include "et_schema/formats/json_trace/json_pull.h"
 
 #include <simdjson.h>
 
 #include <charconv>
 
-#include "et_schema/support/json_scan.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/json_scan.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "et_schema/kineto/nested_events.h"
+#include "et_schema/formats/kineto/nested_events.h"
 
 namespace understudy::et_schema {
 namespace {

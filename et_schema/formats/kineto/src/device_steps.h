@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "et_schema/kineto/device_timeline.h"
+#include "et_schema/formats/kineto/device_timeline.h"
 
 namespace understudy::et_schema {
 

@@ -1,4 +1,4 @@
-#include "et_schema/kineto/device_timeline.h"
+#include "et_schema/formats/kineto/device_timeline.h"
 
 #include <algorithm>
 #include <map>
@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "device_steps.h"
-#include "et_schema/kineto/nested_events.h"
-#include "et_schema/support/enum_names.h"
+#include "et_schema/base/enum_names.h"
+#include "et_schema/formats/kineto/nested_events.h"
 #include "kineto_event.h"
 
 namespace understudy::et_schema {

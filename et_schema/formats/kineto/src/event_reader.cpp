@@ -8,9 +8,9 @@
 #include <system_error>
 #include <tuple>
 
-#include "et_schema/json_trace/json_objects.h"
-#include "et_schema/kineto/nested_events.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/json_trace/json_objects.h"
+#include "et_schema/formats/kineto/nested_events.h"
 
 namespace understudy::et_schema {
 namespace {

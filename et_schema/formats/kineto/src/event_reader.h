@@ -7,10 +7,10 @@
 #include <tuple>
 #include <vector>
 
-#include "et_schema/json_trace/escaped_name.h"
-#include "et_schema/json_trace/json_pull.h"
-#include "et_schema/kineto/kineto.h"
-#include "et_schema/support/arena.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/formats/json_trace/escaped_name.h"
+#include "et_schema/formats/json_trace/json_pull.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "kineto_event.h"
 #include "profile_origin.h"
 

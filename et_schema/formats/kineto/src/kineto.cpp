@@ -1,4 +1,4 @@
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/json_trace/json_objects.h"
-#include "et_schema/json_trace/sniff.h"
-#include "et_schema/support/arena.h"
-#include "et_schema/support/content_hash.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/base/content_hash.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/formats/json_trace/json_objects.h"
+#include "et_schema/formats/json_trace/sniff.h"
 #include "event_reader.h"
 #include "kineto_header.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/words.h"
+#include "et_schema/base/words.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "et_schema/json_trace/json_pull.h"
-#include "et_schema/kineto/kineto.h"
-#include "et_schema/support/arena.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/formats/json_trace/json_pull.h"
+#include "et_schema/formats/kineto/kineto.h"
 
 namespace understudy::et_schema {
 

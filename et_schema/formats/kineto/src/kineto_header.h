@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 
 namespace understudy::et_schema {
 

@@ -1,4 +1,4 @@
-#include "et_schema/kineto/nested_events.h"
+#include "et_schema/formats/kineto/nested_events.h"
 
 #include <algorithm>
 #include <tuple>

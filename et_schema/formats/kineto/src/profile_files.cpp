@@ -1,4 +1,4 @@
-#include "et_schema/kineto/profile_files.h"
+#include "et_schema/formats/kineto/profile_files.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "et_schema/capture/capture_origin.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/capture/capture_origin.h"
 
 namespace understudy::et_schema {
 namespace {

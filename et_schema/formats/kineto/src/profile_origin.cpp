@@ -6,8 +6,8 @@
 #include <array>
 #include <iterator>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 
 namespace understudy::et_schema {
 

@@ -1,15 +1,15 @@
-#include "et_schema/operator_times/operator_times.h"
+#include "et_schema/formats/operator_times/operator_times.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
+#include "et_schema/base/enum_names.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/model/report.h"
 #include "et_schema/model/sparse_content.h"
-#include "et_schema/support/enum_names.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_record.h"
-#include "et_schema/support/statistics.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,5 +1,5 @@
-#include "et_schema/prediction/prediction.h"
-#include "et_schema/support/json_record.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/formats/prediction/prediction.h"
 
 namespace understudy::et_schema {
 

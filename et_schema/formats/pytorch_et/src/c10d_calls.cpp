@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "et_schema/base/control_characters.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/control_characters.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/trace.h"
-#include "et_schema/pytorch_et/comm_calls.h"
 
 namespace understudy::et_schema {
 

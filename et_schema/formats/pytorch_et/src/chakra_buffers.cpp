@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

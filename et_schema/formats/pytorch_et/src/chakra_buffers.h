@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <span>
 
-#include "et_schema/chakra/chakra.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/formats/chakra/chakra.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/trace.h"
-#include "et_schema/support/arena.h"
 
 namespace understudy::et_schema {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/chakra/chakra.h"
+#include "et_schema/formats/chakra/chakra.h"
 #include "et_schema/model/losses.h"
 
 namespace understudy::et_schema {

@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
 
 #include <fmt/format.h>
 
@@ -11,15 +11,15 @@
 
 #include "chakra_buffers.h"
 #include "chakra_nodes.h"
-#include "et_schema/json_trace/escaped_name.h"
-#include "et_schema/pytorch_et/process_groups.h"
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/pytorch_et/trace_tree.h"
-#include "et_schema/support/arena.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
-#include "et_schema/support/trace_start.h"
-#include "et_schema/support/unpack.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/base/trace_start.h"
+#include "et_schema/base/unpack.h"
+#include "et_schema/formats/json_trace/escaped_name.h"
+#include "et_schema/formats/pytorch_et/process_groups.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_tree.h"
 #include "importers.h"
 #include "python_text.h"
 #include "trace_values.h"

@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/comm_calls.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "c10d_calls.h"
+#include "et_schema/base/control_characters.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/formats/pytorch_et/process_groups.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/pytorch_et/process_groups.h"
-#include "et_schema/support/control_characters.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -5,11 +5,11 @@
 #include <memory>
 #include <utility>
 
-#include "et_schema/chakra/chakra.h"
-#include "et_schema/json_trace/sniff.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/pytorch_et/trace_reader.h"
-#include "et_schema/support/trace_start.h"
+#include "et_schema/base/trace_start.h"
+#include "et_schema/formats/chakra/chakra.h"
+#include "et_schema/formats/json_trace/sniff.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -35,7 +35,7 @@ MakeTrace read_chakra(std::string_view content, const std::string& file) {
   };
 }
 
-// A format that is not JSON also has a row in et_schema/support/src/trace_start.cpp: without it,
+// A format that is not JSON also has a row in et_schema/base/src/trace_start.cpp: without it,
 // its files are not looked for in folders and archives.
 constexpr std::array kImporters = {
     Importer{"a PyTorch execution trace", is_pytorch, read_pytorch},

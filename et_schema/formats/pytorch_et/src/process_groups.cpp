@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/process_groups.h"
+#include "et_schema/formats/pytorch_et/process_groups.h"
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "et_schema/json_trace/escaped_name.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_scan.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_scan.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/formats/json_trace/escaped_name.h"
 
 namespace understudy::et_schema {
 namespace {

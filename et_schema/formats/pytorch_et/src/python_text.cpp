@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_scan.h"
-#include "et_schema/support/json_text.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_scan.h"
+#include "et_schema/base/json_text.h"
+#include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {
 namespace {

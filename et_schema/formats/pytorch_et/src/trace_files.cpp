@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <set>
 #include <utility>
 
-#include "et_schema/capture/capture_origin.h"
-#include "et_schema/capture/index_uses.h"
-#include "et_schema/json_trace/sniff.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/unpack.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/unpack.h"
+#include "et_schema/formats/capture/capture_origin.h"
+#include "et_schema/formats/capture/index_uses.h"
+#include "et_schema/formats/json_trace/sniff.h"
 #include "importers.h"
 
 namespace understudy::et_schema {

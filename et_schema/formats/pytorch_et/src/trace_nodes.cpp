@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "et_schema/json_trace/escaped_name.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/json_trace/escaped_name.h"
 
 namespace understudy::et_schema {
 namespace {

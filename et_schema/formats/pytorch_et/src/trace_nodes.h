@@ -3,11 +3,11 @@
 #include <string>
 #include <string_view>
 
-#include "et_schema/json_trace/escaped_name.h"
-#include "et_schema/json_trace/json_pull.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/formats/json_trace/escaped_name.h"
+#include "et_schema/formats/json_trace/json_pull.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/trace.h"
-#include "et_schema/support/arena.h"
 #include "trace_values.h"
 
 namespace understudy::et_schema {

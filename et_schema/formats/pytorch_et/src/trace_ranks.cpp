@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/file_name.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/file_name.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 namespace understudy::et_schema {
 namespace {

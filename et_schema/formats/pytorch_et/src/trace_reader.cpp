@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include "et_schema/json_trace/json_objects.h"
-#include "et_schema/json_trace/sniff.h"
-#include "et_schema/pytorch_et/process_groups.h"
-#include "et_schema/pytorch_et/trace_tree.h"
-#include "et_schema/support/arena.h"
-#include "et_schema/support/content_hash.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/quote.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/base/content_hash.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/formats/json_trace/json_objects.h"
+#include "et_schema/formats/json_trace/sniff.h"
+#include "et_schema/formats/pytorch_et/process_groups.h"
+#include "et_schema/formats/pytorch_et/trace_tree.h"
 #include "trace_nodes.h"
 
 namespace understudy::et_schema {

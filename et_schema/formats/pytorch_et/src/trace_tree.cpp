@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/trace_tree.h"
+#include "et_schema/formats/pytorch_et/trace_tree.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/support/assert.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

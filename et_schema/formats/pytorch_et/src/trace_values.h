@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/json_trace/json_pull.h"
+#include "et_schema/base/arena.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/json_trace/json_pull.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/trace.h"
-#include "et_schema/support/arena.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::et_schema {
 

@@ -1,9 +1,9 @@
-#include "et_schema/report/report_json.h"
+#include "et_schema/formats/report/report_json.h"
 
 #include <fmt/format.h>
 
+#include "et_schema/base/json_record.h"
 #include "et_schema/model/report_fields.h"
-#include "et_schema/support/json_record.h"
 
 namespace understudy::et_schema {
 

@@ -1,4 +1,4 @@
-#include "pages/fleet/fleet_pages.h"
+#include "cli/pages/fleet/fleet_pages.h"
 
 #include <gtest/gtest.h>
 

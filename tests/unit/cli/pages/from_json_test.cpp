@@ -1,6 +1,6 @@
 // Documents made of JSON: what their tables hold, and that text, page and csv hold it alike.
 
-#include "pages/html/from_json.h"
+#include "cli/pages/html/from_json.h"
 
 #include <gtest/gtest.h>
 

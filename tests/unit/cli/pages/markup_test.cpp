@@ -1,4 +1,4 @@
-#include "pages/html/markup.h"
+#include "cli/pages/html/markup.h"
 
 #include <gtest/gtest.h>
 

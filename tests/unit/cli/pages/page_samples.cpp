@@ -6,11 +6,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/pages/comparison/comparison_page.h"
+#include "cli/pages/plots/plots.h"
+#include "cli/pages/prediction/prediction_page.h"
+#include "cli/pages/report/report_page.h"
 #include "et_schema/model/losses.h"
-#include "pages/comparison/comparison_page.h"
-#include "pages/plots/plots.h"
-#include "pages/prediction/prediction_page.h"
-#include "pages/report/report_page.h"
 #include "report_samples.h"
 
 namespace understudy::pages {

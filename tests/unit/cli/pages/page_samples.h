@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "comparer/compare.h"
-#include "pages/fleet/fleet_pages.h"
-#include "pages/html/page.h"
-#include "pages/plots/timeline.h"
-#include "pages/prediction/prediction_page.h"
+#include "cli/pages/fleet/fleet_pages.h"
+#include "cli/pages/html/page.h"
+#include "cli/pages/plots/timeline.h"
+#include "cli/pages/prediction/prediction_page.h"
+#include "fleet/comparer/compare.h"
 
 namespace understudy::pages {
 

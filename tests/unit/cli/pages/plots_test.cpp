@@ -1,4 +1,4 @@
-#include "pages/plots/plots.h"
+#include "cli/pages/plots/plots.h"
 
 #include <gtest/gtest.h>
 

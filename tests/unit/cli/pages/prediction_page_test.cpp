@@ -1,4 +1,4 @@
-#include "pages/prediction/prediction_page.h"
+#include "cli/pages/prediction/prediction_page.h"
 
 #include <gtest/gtest.h>
 

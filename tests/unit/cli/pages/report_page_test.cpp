@@ -1,10 +1,10 @@
-#include "pages/report/report_page.h"
+#include "cli/pages/report/report_page.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "et_schema/report/report_json.h"
+#include "et_schema/formats/report/report_json.h"
 #include "report_samples.h"
 
 namespace understudy::pages {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "pages/html/table.h"
+#include "cli/pages/html/table.h"
 #include "tags.h"
 
 namespace understudy::pages {

@@ -1,4 +1,4 @@
-#include "pages/plots/timeline.h"
+#include "cli/pages/plots/timeline.h"
 
 #include <gtest/gtest.h>
 

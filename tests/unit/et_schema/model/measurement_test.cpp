@@ -7,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/report.h"
-#include "et_schema/report/report_json.h"
 
 namespace understudy::et_schema {
 namespace {

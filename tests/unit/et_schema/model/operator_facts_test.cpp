@@ -1,6 +1,6 @@
 // The table of operators against PyTorch's own schemas, and against what is made of it elsewhere.
 
-#include "et_schema/model/operator_facts.h"
+#include "et_schema/facts/operator_facts.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -125,7 +125,7 @@ std::string listed(Recorded recorded) {
 /// The capture is a Python package that goes without the rest: its list is a copy.
 TEST(OperatorFacts, TheCaptureRecordsWhatTheRowsSay) {
   const std::string expected = fmt::format(
-      "\"\"\"What the operators' rows (et_schema/model/src/operator_rows_*.cpp) say is recorded.\n"
+      "\"\"\"What the operators' rows (et_schema/facts/src/operator_rows_*.cpp) say is recorded.\n"
       "\n"
       "A copy, which readers_test compares; a row holds for an operator's in-place form too.\n"
       "\"\"\"\n"

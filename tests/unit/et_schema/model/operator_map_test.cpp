@@ -1,12 +1,12 @@
-#include "et_schema/model/operator_map.h"
+#include "et_schema/facts/operator_map.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "et_schema/base/error.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::et_schema {
 namespace {

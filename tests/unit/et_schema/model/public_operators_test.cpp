@@ -1,4 +1,4 @@
-#include "et_schema/model/public_operators.h"
+#include "et_schema/facts/public_operators.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "et_schema/support/control_characters.h"
+#include "et_schema/base/control_characters.h"
 
 #include <gtest/gtest.h>
 

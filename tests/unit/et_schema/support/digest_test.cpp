@@ -1,8 +1,8 @@
-#include "et_schema/support/digest.h"
+#include "et_schema/base/digest.h"
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::et_schema {

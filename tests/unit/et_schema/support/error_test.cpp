@@ -1,4 +1,4 @@
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // How much of an input may be in memory.
-#include "et_schema/support/input_limit.h"
+#include "et_schema/base/input_limit.h"
 
 #include <gtest/gtest.h>
 
 #include "bench_samples.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/bench/bench.h"
 #include "reader_texts.h"
 
 namespace understudy::et_schema {

@@ -1,4 +1,4 @@
-#include "et_schema/support/json_scan.h"
+#include "et_schema/base/json_scan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Available memory, by files as kernels write them.
-#include "et_schema/support/machine_memory.h"
+#include "et_schema/base/machine_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Where an output goes, and in which order: the calls that bring it to the disk are these programs'
 // own (below), which note what they were asked and go on to the kernel.
-#include "et_schema/support/output_file.h"
+#include "et_schema/base/output_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -13,10 +13,10 @@
 #include <thread>
 
 #include "bench_samples.h"
-#include "et_schema/bench/bench.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/report.h"
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/output_file.h"
 #include "report_samples.h"
 #include "testing/temporary_folder.h"
 

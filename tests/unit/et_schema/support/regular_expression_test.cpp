@@ -1,4 +1,4 @@
-#include "et_schema/support/regular_expression.h"
+#include "et_schema/base/regular_expression.h"
 
 #include <gtest/gtest.h>
 

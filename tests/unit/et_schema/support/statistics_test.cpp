@@ -1,4 +1,4 @@
-#include "et_schema/support/statistics.h"
+#include "et_schema/base/statistics.h"
 
 #include <gtest/gtest.h>
 

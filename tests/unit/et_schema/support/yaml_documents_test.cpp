@@ -1,4 +1,4 @@
-#include "et_schema/support/yaml_documents.h"
+#include "et_schema/base/yaml_documents.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "fleet/analysis/numerics.h"
 #include "testing/error_text.h"
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "database/database_fixture.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "fleet/database/schema.h"
 #include "testing/error_text.h"
 

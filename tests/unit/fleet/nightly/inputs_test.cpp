@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "fleet/nightly/worker.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"

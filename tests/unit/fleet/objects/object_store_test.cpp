@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::fleet {

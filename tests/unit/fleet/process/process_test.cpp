@@ -14,7 +14,7 @@
 #include <system_error>
 #include <thread>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
 #include "testing/temporary_folder.h"

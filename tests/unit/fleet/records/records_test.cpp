@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "database/database_fixture.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/events.h"
 #include "fleet/records/jobs.h"

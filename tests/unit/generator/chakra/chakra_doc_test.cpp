@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/chakra/check.h"
+#include "et_schema/formats/chakra/check.h"
 #include "generator/chakra/chakra_job.h"
 
 namespace understudy::generator {

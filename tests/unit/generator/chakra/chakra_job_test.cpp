@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "et_schema/chakra/check.h"
+#include "et_schema/formats/chakra/check.h"
 #include "generator/flow/model_names.h"
 #include "testing/made_program.h"
 

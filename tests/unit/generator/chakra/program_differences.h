@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 
 namespace understudy::generator::test {
 

@@ -9,9 +9,9 @@
 #include <map>
 #include <optional>
 
-#include "compile/compile.h"
-#include "et_schema/chakra/check.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
+#include "cli/compile/compile.h"
+#include "et_schema/formats/chakra/check.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
 #include "generator/chakra/chakra_job.h"
 #include "program_differences.h"
 #include "testing/temporary_folder.h"

@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/pytorch_et/trace_files.h"
 #include "generator/flow/model_names.h"
 #include "generator/job/generate.h"
 

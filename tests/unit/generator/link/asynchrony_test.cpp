@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 #include "generator/job/generate.h"
 #include "generator/link/link.h"
 #include "trace_builder.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "generator/link/host.h"
 #include "generator/link/link.h"
 #include "small_profile.h"

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "et_schema/kineto/profile_files.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/kineto/profile_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
 #include "generator/link/device.h"
 #include "generator/link/device_time.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "et_schema/kineto/profile_files.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/kineto/profile_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
 #include "generator/link/device.h"
 #include "generator/link/link.h"

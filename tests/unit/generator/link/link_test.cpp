@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "clock.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"

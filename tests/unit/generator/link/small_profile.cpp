@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "et_schema/kineto/profile_files.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/kineto/profile_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 namespace understudy::generator::test {
 

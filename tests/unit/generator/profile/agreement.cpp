@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/memory_plan.h"
-#include "et_schema/model/schema_text.h"
 
 namespace understudy {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/losses.h"
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "et_schema/support/error.h"
 
 namespace understudy::generator {
 namespace {

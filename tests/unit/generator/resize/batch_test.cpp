@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "generator/flow/model_names.h"
 #include "made_program.h"
 #include "testing/error_text.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/zip.h"
+#include "et_schema/base/zip.h"
+#include "et_schema/formats/bench/bench.h"
 
 namespace understudy::generator {
 

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "bench_contents.h"
-#include "compile/compile.h"
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "cli/compile/compile.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "public_words.h"
 #include "trace_builder.h"
 

@@ -12,9 +12,9 @@
 #include <regex>
 #include <set>
 
-#include "et_schema/model/public_operators.h"
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/overloaded.h"
+#include "et_schema/base/overloaded.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 #include "generator/flow/model_names.h"
 #include "trace_builder.h"
 #include "value_rules.h"

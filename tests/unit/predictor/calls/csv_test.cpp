@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/support/quote.h"
+#include "et_schema/base/quote.h"
 #include "testing/error_text.h"
 
 namespace understudy::predictor {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
 #include "synthetic_rows.h"
 #include "testing/error_text.h"
 

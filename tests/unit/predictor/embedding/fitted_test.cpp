@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/json_fields.h"
 #include "fake_costs.h"
 #include "testing/error_text.h"
 

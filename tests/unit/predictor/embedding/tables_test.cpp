@@ -5,8 +5,8 @@
 #include <numeric>
 #include <string>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
 
 namespace understudy::predictor {
 namespace {

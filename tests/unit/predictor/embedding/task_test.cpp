@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "testing/error_text.h"
 
 namespace understudy::predictor {

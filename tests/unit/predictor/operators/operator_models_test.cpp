@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/json_fields.h"
 #include "predictor/operators/features.h"
 #include "predictor/operators/operator_models_json.h"
 #include "synthetic.h"

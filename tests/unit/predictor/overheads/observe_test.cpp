@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/support/input_files.h"
+#include "et_schema/base/input_files.h"
 #include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_fields.h"
 #include "normal.h"
 
 namespace understudy::predictor {

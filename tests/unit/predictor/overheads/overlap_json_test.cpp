@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "et_schema/support/json_fields.h"
+#include "et_schema/base/json_fields.h"
 #include "predictor/overheads/overlap.h"
 #include "testing/error_text.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "../simulate/hand_made.h"
-#include "et_schema/support/read_file.h"
+#include "et_schema/base/read_file.h"
 #include "normal.h"
 #include "predictor/overheads/overheads.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/platform/fit_sections.h"
 #include "testing/error_text.h"

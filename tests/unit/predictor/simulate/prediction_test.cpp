@@ -1,10 +1,10 @@
-#include "et_schema/prediction/prediction.h"
+#include "et_schema/formats/prediction/prediction.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "hand_made.h"
 #include "predictor/simulate/predict.h"
 

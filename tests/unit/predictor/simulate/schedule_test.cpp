@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "hand_made.h"
 
 namespace understudy::predictor {

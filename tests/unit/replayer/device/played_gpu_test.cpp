@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "forwarding_backend.h"
 #include "generator/job/generate.h"
 #include "gpu_observation.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 #include "played_cuda.h"
 #include "program_builder.h"
 #include "replayer/device/device.h"

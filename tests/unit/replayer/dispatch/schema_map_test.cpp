@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/model/public_operators.h"
+#include "et_schema/facts/public_operators.h"
 #include "program_builder.h"
 
 namespace understudy::replayer::testing {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/pytorch_et/trace_files.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
 #include "replayer/job/replay.h"
 

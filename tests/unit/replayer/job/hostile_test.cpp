@@ -20,11 +20,11 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/error.h"
+#include "cli/sandbox/sandbox.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/bench/bench.h"
 #include "program_builder.h"
 #include "replayer/job/replay.h"
-#include "sandbox/sandbox.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::replayer {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/job.h"
 #include "host_load.h"
+#include "replayer/backends/interface/job.h"
 
 namespace understudy::replayer {
 namespace {

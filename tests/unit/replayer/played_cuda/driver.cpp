@@ -16,7 +16,7 @@
 #include <mutex>
 
 #include "answers.h"
-#include "et_schema/cubin/cubin.h"
+#include "et_schema/formats/cubin/cubin.h"
 #include "played_cuda.h"
 
 namespace {

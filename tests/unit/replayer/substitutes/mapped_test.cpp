@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/model/schema_text.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/schema_text.h"
 #include "substitute_call.h"
 
 namespace understudy::replayer {

@@ -7,8 +7,8 @@
 
 #include "bench_refusals.h"
 #include "bench_samples.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/support/zip.h"
+#include "et_schema/base/zip.h"
+#include "et_schema/formats/bench/bench.h"
 #include "testing/error_text.h"
 
 namespace understudy::et_schema {

@@ -1,7 +1,7 @@
 // Round trips of bench.et: what is written is what is read, in the same bytes, on any number of
 // ranks; ranks of one behaviour share a file.
 
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "bench_samples.h"
-#include "et_schema/support/zip.h"
+#include "et_schema/base/zip.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::et_schema {

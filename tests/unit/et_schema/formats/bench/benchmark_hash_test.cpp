@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "bench_samples.h"
-#include "et_schema/bench/bench.h"
+#include "et_schema/formats/bench/bench.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,7 +1,7 @@
 // Machine code of Triton's kernels: what a cubin tells, what of it has to fit, and how bench.et
 // holds it.
 
-#include "et_schema/bench/kernels.h"
+#include "et_schema/formats/bench/kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <map>
 
 #include "bench_samples.h"
-#include "et_schema/bench/bench.h"
-#include "et_schema/cubin/cubin.h"
-#include "et_schema/support/zip.h"
+#include "et_schema/base/zip.h"
+#include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/cubin/cubin.h"
 #include "testing/error_text.h"
 
 namespace understudy::et_schema {

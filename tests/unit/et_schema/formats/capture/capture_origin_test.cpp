@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "et_schema/capture/capture.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/capture/capture.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 
 namespace understudy::et_schema {

@@ -1,4 +1,4 @@
-#include "et_schema/capture/capture.h"
+#include "et_schema/formats/capture/capture.h"
 
 #include <gtest/gtest.h>
 

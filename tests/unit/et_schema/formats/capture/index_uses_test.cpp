@@ -1,10 +1,10 @@
 // The record of index values: read, refused, and found beside its trace.
 
-#include "et_schema/capture/index_uses.h"
+#include "et_schema/formats/capture/index_uses.h"
 
 #include <gtest/gtest.h>
 
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 
 namespace understudy::et_schema {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "chakra_texts.h"
-#include "et_schema/chakra/chakra.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/chakra/chakra.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 #include "testing/error_text.h"
 

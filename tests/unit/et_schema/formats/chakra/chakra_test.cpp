@@ -1,14 +1,14 @@
 // Messages of Chakra files: what stands in them is what is read, whatever arm a writer chose.
 
-#include "et_schema/chakra/chakra.h"
+#include "et_schema/formats/chakra/chakra.h"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 
 #include "chakra_texts.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
-#include "et_schema/support/trace_start.h"
+#include "et_schema/base/trace_start.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
 
 namespace understudy::et_schema {
 namespace {

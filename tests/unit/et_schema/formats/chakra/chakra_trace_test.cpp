@@ -1,12 +1,12 @@
 // The execution trace that a Chakra file holds.
 
-#include "et_schema/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
 
 #include <gtest/gtest.h>
 
 #include "chakra_texts.h"
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 
 namespace understudy::et_schema {

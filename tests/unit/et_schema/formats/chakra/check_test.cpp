@@ -1,13 +1,13 @@
 // What simulators ask of Chakra files: each rule is broken once, with what is said of it.
 
-#include "et_schema/chakra/check.h"
+#include "et_schema/formats/chakra/check.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "chakra_texts.h"
-#include "et_schema/pytorch_et/chakra_trace.h"
+#include "et_schema/formats/pytorch_et/chakra_trace.h"
 
 namespace understudy::et_schema {
 namespace {

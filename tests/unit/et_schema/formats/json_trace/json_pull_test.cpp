@@ -1,4 +1,4 @@
-#include "et_schema/json_trace/json_pull.h"
+#include "et_schema/formats/json_trace/json_pull.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "et_schema/kineto/device_timeline.h"
+#include "et_schema/formats/kineto/device_timeline.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/support/input_files.h"
+#include "et_schema/base/input_files.h"
 
 namespace understudy::et_schema {
 namespace {

@@ -1,10 +1,10 @@
-#include "et_schema/kineto/kineto.h"
+#include "et_schema/formats/kineto/kineto.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "et_schema/json_trace/sniff.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/json_trace/sniff.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 #include "testing/error_text.h"
 

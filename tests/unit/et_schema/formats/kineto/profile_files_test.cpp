@@ -1,6 +1,6 @@
 // Which profile is of which rank, and what lies beside the traces of a capture.
 
-#include "et_schema/kineto/profile_files.h"
+#include "et_schema/formats/kineto/profile_files.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 

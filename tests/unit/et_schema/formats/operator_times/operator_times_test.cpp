@@ -1,6 +1,6 @@
 // Times of single instructions: written, read back, refused.
 
-#include "et_schema/operator_times/operator_times.h"
+#include "et_schema/formats/operator_times/operator_times.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/comm_calls.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

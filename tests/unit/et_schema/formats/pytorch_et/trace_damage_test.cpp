@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "et_schema/support/control_characters.h"
+#include "et_schema/base/control_characters.h"
 #include "reader_texts.h"
 
 namespace understudy::et_schema {

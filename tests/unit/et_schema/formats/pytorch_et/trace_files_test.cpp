@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 
 namespace understudy::et_schema {

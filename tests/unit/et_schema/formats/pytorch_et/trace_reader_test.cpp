@@ -1,4 +1,4 @@
-#include "et_schema/pytorch_et/trace_reader.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "et_schema/pytorch_et/comm_calls.h"
-#include "et_schema/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 namespace understudy::et_schema {
 namespace {

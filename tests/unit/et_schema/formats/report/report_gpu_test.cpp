@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/report.h"
-#include "et_schema/report/report_json.h"
 #include "report_samples.h"
 
 namespace understudy::et_schema {

@@ -13,8 +13,8 @@
 #include <sstream>
 
 #include "bench_refusals.h"
-#include "et_schema/report/report_json.h"
-#include "et_schema/support/error.h"
+#include "et_schema/base/error.h"
+#include "et_schema/formats/report/report_json.h"
 #include "report_samples.h"
 #include "testing/error_text.h"
 

@@ -1,0 +1,329 @@
+#include "cli/common/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/common/run_main.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/input_limit.h"
+#include "et_schema/base/machine_memory.h"
+#include "et_schema/base/version.h"
+
+namespace understudy::cli {
+namespace {
+
+/// Number of inserted, deleted and changed characters between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// The flag that was probably meant; empty if none is near.
+std::string nearest_flag(const CLI::App& app, const std::string& flag) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      flags.push_back("--" + name);
+    }
+  }
+  return nearest_word(flag, flags);
+}
+
+et_schema::Error usage(const CLI::App& app, std::string summary, std::string field, std::string got,
+                       std::string hint) {
+  if (hint.empty()) {
+    hint = fmt::format("{} --help lists the flags", app.get_name());
+  }
+  return et_schema::usage_error(
+      std::move(summary),
+      {.field = std::move(field), .got = std::move(got), .hint = std::move(hint)});
+}
+
+void refuse_unknown(const CLI::App& app) {
+  for (const std::string& argument : app.remaining()) {
+    if (argument.starts_with('-')) {
+      const std::string flag = argument.substr(0, argument.find('='));
+      const std::string meant = nearest_flag(app, flag);
+      throw usage(app, fmt::format("unknown flag {}", flag), {}, {},
+                  meant.empty() ? std::string() : fmt::format("did you mean {}?", meant));
+    }
+  }
+  if (!app.remaining().empty()) {
+    throw usage(app, "one argument too many", {}, app.remaining().front(), {});
+  }
+}
+
+/// A type of several words names each value: CLI11's " x 2" behind it would say it again.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string again = fmt::format(" x {}", option->get_expected());
+    const std::size_t at = text.find(again);
+    if (option->get_type_name().find(' ') != std::string::npos && at != std::string::npos) {
+      text.erase(at, again.size());
+    }
+    return text;
+  }
+};
+
+std::string statuses_of(const ProgramText& text) {
+  return fmt::format(
+      "  0   {}\n"
+      "  1   {}\n"
+      "  2   usage error: wrong flags, or a world size, benchmark or library that does not match\n"
+      "  65  an input file is missing or invalid\n"
+      "  70  internal error (a bug)\n"
+      "{}",
+      text.success, text.failure, text.more_statuses);
+}
+
+/// Ranks on this host, as launchers tell it: Open MPI, MPICH and its kin, torchrun.
+int local_processes() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"}) {
+    const char* const text = std::getenv(name);
+    const int processes = text == nullptr ? 0 : std::atoi(text);
+    if (processes > 0) {
+      return processes;
+    }
+  }
+  return 1;
+}
+
+/// --max-input SIZE, which every program has. Without it the limit follows from the memory
+/// available to this process and to those that a launcher started beside it.
+void add_max_input_option(CommandLine& line) {
+  et_schema::set_process_limits(
+      et_schema::limits_of_memory(et_schema::available_memory(), local_processes()));
+  line.add_text(
+      "--max-input BYTES",
+      [](const std::string& text) {
+        const auto bytes = et_schema::parse_bytes(text);
+        et_schema::ReadLimits limits;
+        limits.max_held_bytes = bytes.value_or(0);
+        if (bytes) {
+          et_schema::set_process_limits(limits);
+        }
+        return bytes.has_value();
+      },
+      "no number of bytes, as 8G, 512M or 4096",
+      "Refuse inputs that unpack to more than this: 8G, 512M, or a number of bytes (default: a "
+      "quarter of the available memory)");
+}
+
+/// "-o,--output" and "FILE" of "-o,--output FILE".
+std::pair<std::string, std::string> name_and_type(const std::string& flag) {
+  const std::size_t blank = std::min(flag.find(' '), flag.size());
+  return {flag.substr(0, blank), blank == flag.size() ? "" : flag.substr(blank + 1)};
+}
+
+/// Without a type it keeps that of its variable: TEXT, INT, FLOAT.
+Option named(CLI::Option* option, const std::string& type) {
+  if (!type.empty()) {
+    option->type_name(type);
+  }
+  return Option(*option);
+}
+
+}  // namespace
+
+std::string nearest_word(const std::string& word, const std::vector<std::string>& known) {
+  constexpr std::size_t kAlwaysNear = 2;
+  std::string nearest;
+  std::size_t least = std::max(word.size() / 3, kAlwaysNear) + 1;
+  for (const std::string& candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+Option& Option::required() {
+  option_.required();
+  return *this;
+}
+Option& Option::shows_default(const std::string& text) {
+  option_.default_str(text);
+  return *this;
+}
+Option& Option::needs(const std::string& flag) {
+  option_.needs(flag);
+  return *this;
+}
+Option& Option::excludes(const std::vector<std::string>& flags) {
+  for (const std::string& flag : flags) {
+    option_.excludes(flag);
+  }
+  return *this;
+}
+Option& Option::is_within(int least, int most) {
+  option_.check(CLI::Range(least, most).description(""));
+  return *this;
+}
+Option& Option::is_within(double least, double most) {
+  option_.check(CLI::Range(least, most).description(""));
+  return *this;
+}
+Option& Option::is_one_of(const std::vector<std::string>& texts) {
+  option_.check(CLI::IsMember(texts).description(""));
+  return *this;
+}
+Option& Option::repeats() {
+  option_.allow_extra_args(false);
+  return *this;
+}
+Option& Option::takes(int least, int most) {
+  option_.expected(least, most);
+  return *this;
+}
+Option& Option::splits_at_commas() {
+  option_.delimiter(',');
+  return *this;
+}
+
+CommandLine::CommandLine(const ProgramText& text)
+    : app_(std::make_unique<CLI::App>(text.description, text.name)) {
+  app_->set_version_flag("--version", fmt::format("{} {}", text.name, et_schema::kToolVersion));
+  app_->footer(fmt::format("\nEXAMPLES\n{}\nEXIT STATUS\n{}", text.examples, statuses_of(text)));
+  // Refused by parse(), which knows what was meant.
+  app_->allow_extras();
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(32);
+  app_->formatter(formatter);
+}
+CommandLine::~CommandLine() = default;
+
+template <typename Value>
+Option CommandLine::add(const std::string& flag, Value& value, const std::string& help) {
+  const auto [name, type] = name_and_type(flag);
+  CLI::Option* const option = app_->add_option(name, value, help);
+  if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
+    if (value != Value()) {
+      option->capture_default_str();
+    }
+  }
+  return named(option, type);
+}
+template Option CommandLine::add(const std::string&, std::string&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<std::string>&,
+                                 const std::string&);
+template Option CommandLine::add(const std::string&, std::vector<std::string>&, const std::string&);
+template Option CommandLine::add(const std::string&, int&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<int>&, const std::string&);
+template Option CommandLine::add(const std::string&, std::vector<int>&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<std::int64_t>&,
+                                 const std::string&);
+template Option CommandLine::add(const std::string&, std::uint64_t&, const std::string&);
+template Option CommandLine::add(const std::string&, double&, const std::string&);
+template Option CommandLine::add(const std::string&, std::optional<double>&, const std::string&);
+
+Option CommandLine::add_text(const std::string& flag, const Read& read, const std::string& wrong,
+                             const std::string& help) {
+  const auto [name, type] = name_and_type(flag);
+  const auto take = [name = name, read, wrong](const std::string& text) {
+    if (!read(text)) {
+      throw CLI::ValidationError(name, text + " is " + wrong);
+    }
+  };
+  return named(app_->add_option_function<std::string>(name, take, help), type);
+}
+
+Option CommandLine::add_list(const std::string& flag, const ReadList& read,
+                             const std::string& help) {
+  const auto [name, type] = name_and_type(flag);
+  const auto take = [name = name, read](const std::vector<std::string>& texts) {
+    if (const std::string wrong = read(texts); !wrong.empty()) {
+      throw CLI::ValidationError(name, wrong);
+    }
+  };
+  return named(app_->add_option_function<std::vector<std::string>>(name, take, help), type);
+}
+
+Option CommandLine::add_flag(const std::string& flag, bool& is_given, const std::string& help) {
+  return Option(*app_->add_flag(flag, is_given, help));
+}
+Option CommandLine::add_flag(const std::string& flag, const std::function<void()>& set,
+                             const std::string& help) {
+  return Option(*app_->add_flag_callback(flag, set, help));
+}
+
+void CommandLine::add_format(Format& format) {
+  static const std::map<std::string, Format> kNames = {{"text", Format::kText},
+                                                       {"json", Format::kJson},
+                                                       {"csv", Format::kCsv},
+                                                       {"html", Format::kHtml}};
+  app_->add_option_function<std::string>(
+          "--format", [&format](const std::string& name) { format = kNames.at(name); },
+          "How to print the result: text, json, csv or html (a page in one file)")
+      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
+      ->type_name("FORMAT")
+      ->default_str("text");
+}
+
+void CommandLine::add_quiet(bool& quiet, const std::string& result) {
+  add_flag("-q,--quiet", quiet, "Nothing on standard error but errors; " + result);
+}
+
+void CommandLine::parse(int argc, char** argv) {
+  add_max_input_option(*this);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app_->help());
+    throw Finished{};
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print("{}\n", version.what());
+    throw Finished{};
+  } catch (const CLI::ParseError& error) {
+    refuse_unknown(*app_);
+    throw usage(*app_, "invalid arguments", {}, error.what(), {});
+  }
+  refuse_unknown(*app_);
+}
+
+bool CommandLine::is_given(const std::string& flag) const {
+  return app_->count(flag) > 0;
+}
+
+void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,
+               const char* got, const char* hint) {
+  if (is_wrong) {
+    throw et_schema::usage_error(summary,
+                                 {.field = field, .expected = expected, .got = got, .hint = hint});
+  }
+}
+
+std::optional<double> parse_number(const std::string& text) {
+  double number = 0;
+  return CLI::detail::lexical_cast(text, number) ? std::optional(number) : std::nullopt;
+}
+
+std::optional<double> parse_percent(const std::string& text, double most) {
+  const std::optional<double> percent =
+      parse_number(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
+  return percent && *percent > 0 && *percent <= most ? percent : std::nullopt;
+}
+
+}  // namespace understudy::cli

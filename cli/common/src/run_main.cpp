@@ -1,0 +1,78 @@
+#include "cli/common/run_main.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+#include "et_schema/base/assert.h"
+#include "et_schema/base/control_characters.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/version.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::Error;
+using et_schema::ErrorKind;
+
+/// Looked up in the raw arguments: flags that cannot be parsed are told in this format, too.
+bool wants_json(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--format=json") {
+      return true;
+    }
+    if (argument == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json") {
+      return true;
+    }
+  }
+  return false;
+}
+
+int report(const std::string& program, bool json, const Error& error, int status) {
+  const std::string text =
+      json ? et_schema::to_json(error) : fmt::format("{}: {}", program, et_schema::to_text(error));
+  fmt::print(stderr, "{}\n", et_schema::escape_control_characters(text, "\n\t"));
+  return status;
+}
+
+Error bug(const std::string& what) {
+  return {ErrorKind::kFailed,
+          "a bug in Understudy",
+          {.got = what,
+           .hint = fmt::format("please report it, with the input and the version, {}",
+                               et_schema::kToolVersion)}};
+}
+
+}  // namespace
+
+int run_main(const std::string& program, int argc, char** argv, const std::function<int()>& body) {
+  const bool json = wants_json(argc, argv);
+  try {
+    return body();
+  } catch (const Finished& finished) {
+    return finished.status;
+  } catch (const Error& error) {
+    return report(program, json, error, static_cast<int>(error.kind()));
+  } catch (const std::bad_alloc&) {
+    return report(program, json,
+                  Error(ErrorKind::kFailed, "out of memory",
+                        {.hint = "give it fewer ranks at a time, or a machine with more memory"}),
+                  static_cast<int>(ErrorKind::kFailed));
+  } catch (const std::system_error& error) {
+    return report(program, json,
+                  Error(ErrorKind::kFailed, "the system refused what was asked of it",
+                        {.got = error.what(),
+                         .hint = "limits of threads, memory or open files (ulimit -a), or a disk "
+                                 "that is full or cannot be written"}),
+                  static_cast<int>(ErrorKind::kFailed));
+  } catch (const std::exception& error) {
+    return report(program, json, bug(error.what()), kStatusBug);
+  }
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <list>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/common/own_program.h"
+#include "cli/compile/compile.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/formats/bench/program_text.h"
+#include "et_schema/formats/call_results/call_results.h"
+#include "fleet/process/run_program.h"
+#include "generator/profile/trace_of_profile.h"
+
+namespace understudy::cli {
+namespace {
+
+using et_schema::CallResults;
+using et_schema::run_failed;
+
+constexpr const char* kProgram = "operator_results";
+
+/// A file without a name, which is gone with this process.
+class UnnamedFile {
+ public:
+  UnnamedFile() : file_(::memfd_create(kProgram, MFD_CLOEXEC)) { check(file_ >= 0); }
+  ~UnnamedFile() { ::close(file_); }
+  UnnamedFile(const UnnamedFile&) = delete;
+  UnnamedFile& operator=(const UnnamedFile&) = delete;
+
+  /// For programs that this one starts, while it lives.
+  [[nodiscard]] std::string path() const {
+    return fmt::format("/proc/{}/fd/{}", ::getpid(), file_);
+  }
+  void write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(file_, text.data(), text.size());
+      check(written >= 0 || errno == EINTR);
+      text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+    }
+  }
+
+ private:
+  static void check(bool ok) {
+    if (!ok) {
+      throw run_failed("calls of operators cannot be handed on",
+                       {.got = std::generic_category().message(errno)});
+    }
+  }
+  int file_;
+};
+
+std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::string& program,
+                                    const std::vector<std::string>& maps) {
+  const UnnamedFile asked;
+  const UnnamedFile answered;
+  asked.write(et_schema::program_to_text(calls));
+  std::vector<std::string> words = {program, asked.path(), answered.path()};
+  words.insert(words.end(), maps.begin(), maps.end());
+  const fleet::ProgramEnd end = fleet::run_program({.words = std::move(words)});
+  if (end.status != 0) {
+    const bool is_of_input = end.status == static_cast<int>(et_schema::ErrorKind::kBadInput);
+    const std::string said = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
+    throw et_schema::Error(
+        is_of_input ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kFailed,
+        "the results of operators cannot be found",
+        {.file = program,
+         .got = fmt::format("status {}: {}", end.status, said),
+         .hint = is_of_input ? "" : "`replay --version` tells whether LibTorch is found"});
+  }
+  std::vector<CallResults> answers = et_schema::call_results_from_text(
+      et_schema::read_file(answered.path(), et_schema::process_limits()), program);
+  if (answers.size() != calls.instructions.size()) {
+    throw run_failed("the results of operators cannot be found",
+                     {.file = program,
+                      .expected = fmt::format("{} answers", calls.instructions.size()),
+                      .got = fmt::format("{}", answers.size())});
+  }
+  return answers;
+}
+
+}  // namespace
+
+generator::AskResults ask_results() {
+  const std::string program = find_sibling(kProgram);
+  if (program.empty()) {
+    throw et_schema::usage_error(
+        "a profile alone needs LibTorch, which tells what its operators result in",
+        {.file = own_program(),
+         .expected = fmt::format("the program {} beside it", kProgram),
+         .got = "a build without LibTorch",
+         .hint = "build with UNDERSTUDY_BUILD_REPLAYER, or give an execution trace"});
+  }
+  return [program](std::span<const generator::AskedCall> calls) {
+    const generator::AskedProgram asked = generator::program_of_calls(calls);
+    std::vector<std::string> maps;
+    for (const et_schema::MapFile& map : et_schema::operator_map().files()) {
+      maps.push_back(map.path);
+    }
+    const std::vector<CallResults> different = answers_to(asked.program, program, maps);
+    std::vector<CallResults> answers;
+    answers.reserve(calls.size());
+    for (const std::size_t instruction : asked.instruction_of) {
+      answers.push_back(different[instruction]);
+    }
+    return answers;
+  };
+}
+
+void check_operator_maps(const et_schema::Bench& bench) {
+  const std::string program = find_sibling(kProgram);
+  std::list<UnnamedFile> files;
+  std::vector<std::string> maps;
+  for (const std::string& map : bench.op_maps) {
+    files.emplace_back().write(map);
+    maps.push_back(files.back().path());
+  }
+  if (!program.empty() && !maps.empty()) {
+    static_cast<void>(answers_to({}, program, maps));
+  }
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,104 @@
+#include "cli/compile/compile.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
+
+namespace understudy::cli {
+namespace {
+
+/// One trace alone is rank 0, unless the capture that it is of knows better.
+void name_rank_alone(std::vector<et_schema::Trace>& traces) {
+  if (traces.size() == 1 && traces[0].capture && traces[0].capture->is_same_file) {
+    traces[0].rank = traces[0].capture->rank.value_or(0);
+  }
+}
+
+}  // namespace
+
+void refuse_operators(const et_schema::Bench& bench, const std::string& path,
+                      const et_schema::AllowedOperators& allowed) {
+  std::set<const et_schema::Program*> seen;
+  for (std::size_t i = 0; i < bench.programs.size(); ++i) {
+    if (seen.insert(&bench.programs[i]).second) {
+      et_schema::refuse_operators(bench.programs[i], bench.recorded_rank(i), path, allowed);
+    }
+  }
+}
+
+void add_allow_option(CommandLine& line, et_schema::AllowedOperators& allowed) {
+  line.add_list(
+          "--allow-operator NAME",
+          [&allowed](const std::vector<std::string>& names) {
+            allowed.insert(names.begin(), names.end());
+            return std::string();
+          },
+          "Take this operator though it does more than compute, as aten::from_file; can be "
+          "repeated; '*' takes all")
+      .repeats();
+}
+
+void add_map_option(CommandLine& line, std::vector<std::string>& files) {
+  line.add("--op-map FILE", files,
+           "Rows that say what custom operators mean in terms of ATen's, before the built-in ones; "
+           "can be repeated")
+      .repeats();
+}
+
+void use_operator_maps(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    et_schema::use_operator_map(file);
+  }
+}
+
+Compiled compile_traces(const std::vector<std::string>& paths,
+                        const generator::GenerateOptions& given, const ProfileChoice& profiles,
+                        Progress& progress) {
+  progress.show("reading");
+  generator::GenerateOptions options = given;
+  const bool has_gaps = options.partial == generator::PartialRanks::kAllowed;
+  JobTraces job =
+      read_job(paths, options.step.value_or(""),
+               has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
+  et_schema::TraceSet& set = job.set;
+  options.step = job.step ? job.step : options.step;
+  name_rank_alone(set.traces);
+  const std::vector<generator::Link> links =
+      link_profiles(paths, job, profiles, options.step, progress);
+  progress.show(
+      fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
+  Compiled compiled;
+  compiled.bench = generator::generate(set.traces, options, links);
+  compiled.bench.op_maps = et_schema::named_op_maps(compiled.bench.programs);
+  refuse_operators(compiled.bench, paths.front(), options.allowed_operators);
+  if (links.empty()) {
+    compiled.unlinked_profiles = std::move(set.kineto);
+  }
+  return compiled;
+}
+
+bool is_one_benchmark(const std::vector<std::string>& paths) {
+  std::error_code error;
+  return paths.size() == 1 && std::filesystem::is_regular_file(paths.front(), error) &&
+         et_schema::is_bench_file(paths.front());
+}
+
+Compiled load_benchmark(const std::vector<std::string>& paths,
+                        const generator::GenerateOptions& options, const ProfileChoice& profiles,
+                        Progress& progress) {
+  if (is_one_benchmark(paths)) {
+    progress.show("reading");
+    et_schema::Bench bench = et_schema::read_bench(paths.front());
+    et_schema::use_operator_maps(bench, paths.front());
+    refuse_operators(bench, paths.front(), options.allowed_operators);
+    return {std::move(bench), {}};
+  }
+  return compile_traces(paths, options, profiles, progress);
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,197 @@
+#include "cli/pages/comparison/comparison_page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/pages/html/from_json.h"
+#include "cli/pages/plots/plots.h"
+#include "comparison_parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using comparer::Comparison;
+using comparer::Row;
+using comparer::RowKind;
+using comparer::Run;
+using comparer::Verdict;
+using Json = nlohmann::ordered_json;
+
+Tone tone_of(const Comparison& comparison) {
+  const auto has = [&](Verdict verdict) {
+    return std::ranges::any_of(comparison.rows,
+                               [&](const Row& row) { return row.verdict == verdict; });
+  };
+  if (has(Verdict::kSlower)) {
+    return Tone::kBad;
+  }
+  if (has(Verdict::kFaster)) {
+    return Tone::kGood;
+  }
+  return comparison.was_busy ? Tone::kAttention : Tone::kNeutral;
+}
+
+std::vector<std::string> findings_of(const Comparison& comparison, const std::vector<Run>& a,
+                                     const std::vector<Run>& b) {
+  std::vector<std::string> findings;
+  for (const std::vector<Run>* const side : {&a, &b}) {
+    for (const Run& run : *side) {
+      if (!run.interrupted_by.empty()) {
+        findings.push_back(
+            fmt::format("{} is not complete: ended by {}.", run.file, run.interrupted_by));
+      }
+      if (run.is_cut_off) {
+        findings.push_back(
+            fmt::format("{} is cut off: what came after its end counts nowhere.", run.file));
+      }
+    }
+  }
+  if (comparison.was_busy) {
+    findings.push_back(fmt::format(
+        "The machine was busy: {:.0f} involuntary context switches a second and thread; "
+        "no change can be shown.",
+        comparison.switches_per_s.value_or(0)));
+  }
+  if (!comparison.is_alike) {
+    findings.emplace_back("The environments differ, and times with them.");
+  }
+  if (comparison.samples_left_out > 0) {
+    findings.push_back(fmt::format("{} samples are no finite number and were left out.",
+                                   comparison.samples_left_out));
+  }
+  const std::string advice = comparison_advice(comparison, a, b);
+  if (!advice.empty()) {
+    findings.push_back(advice);
+  }
+  return findings;
+}
+
+std::vector<KeyFigure> figures_of(const Comparison& comparison, const Json& json) {
+  std::vector<KeyFigure> figures;
+  for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+    const Row& row = comparison.rows[i];
+    if (row.kind != RowKind::kIteration) {
+      continue;
+    }
+    const std::string at = fmt::format("/rows/{}", i);
+    if (row.ratio) {
+      figures.push_back({fact_at(json, at + "/ratio/value", "Iteration, B ÷ A", CellKind::kRatio),
+                         fmt::format("95 %: {:.3f} … {:.3f}", row.ratio->low, row.ratio->high)});
+    }
+    figures.push_back({fact_at(json, at + "/a_ms", "A", CellKind::kFigure, "ms"), "an iteration"});
+    figures.push_back({fact_at(json, at + "/b_ms", "B", CellKind::kFigure, "ms"), "an iteration"});
+  }
+  if (comparison.speed_probe) {
+    figures.push_back(
+        {fact_at(json, "/speed_probe/value", "A fixed piece of work, B ÷ A", CellKind::kRatio),
+         "the cores' clock"});
+  }
+  return figures;
+}
+
+std::vector<double> iteration_samples(const std::vector<Run>& runs) {
+  std::vector<double> samples;
+  for (const Run& run : runs) {
+    for (const comparer::Series& row : run.rows) {
+      if (row.kind == RowKind::kIteration) {
+        samples.insert(samples.end(), row.samples_ms.begin(), row.samples_ms.end());
+      }
+    }
+  }
+  return samples;
+}
+
+Markup iteration_times(const std::vector<Run>& a, const std::vector<Run>& b) {
+  return histogram(
+      {"Iteration times of all runs of each side; lines are medians. The sides are held against "
+       "each other by their fastest iterations.",
+       "ms",
+       {{"A", iteration_samples(a), {}, {}}, {"B", iteration_samples(b), {}, {}}}});
+}
+
+Section environment_section(const Comparison& comparison) {
+  Table table{.id = "environment-table",
+              .caption = comparison.is_alike ? "Fields in which any two runs differ"
+                                             : "Fields in which any two runs differ: times need "
+                                               "not be alike",
+              .columns = {texts("field"), texts("A", "a"), texts("B", "b"), {"what it means"}},
+              .at = "/environment_differences"};
+  for (const comparer::EnvironmentDifference& row : comparison.differences) {
+    table.rows.push_back({row.field, row.a, row.b,
+                          row.weight == comparer::Weight::kOther     ? "times need not be alike"
+                          : row.weight == comparer::Weight::kVersion ? "another version"
+                                                                     : "should not matter"});
+  }
+  return {"environment",
+          "Environments",
+          {table.rows.empty() ? Block(Notes{{"They differ in nothing that reports tell."}})
+                              : Block(table)}};
+}
+
+void add_runs(Table& table, const char* side, const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    std::uint64_t iterations = 0;
+    for (const comparer::Series& row : run.rows) {
+      iterations = row.kind == RowKind::kIteration ? row.samples_ms.size() : iterations;
+    }
+    std::string more = fmt::format("{}", fmt::join(run.filters, ", "));
+    if (run.pace != "asap") {
+      more += (more.empty() ? "pace " : ", pace ") + run.pace;
+    }
+    if (!run.interrupted_by.empty()) {
+      more += (more.empty() ? "not complete: ended by " : ", not complete: ended by ") +
+              run.interrupted_by;
+    }
+    if (run.is_incomplete) {
+      more += "; device events of every step are lost or unknown";
+    } else if (run.steps_left_out > 0) {
+      more += fmt::format(
+          "; not used: {} that lost device events",
+          run.steps_left_out == 1 ? "a step" : fmt::format("{} steps", run.steps_left_out));
+    }
+    table.rows.push_back({run.file, std::string(side),
+                          run.is_profile ? std::string("profile") : run.environment.benchmark,
+                          iterations, run.environment.date_utc, run.environment.device, more});
+  }
+}
+
+Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
+  Table table{.id = "run-table",
+              .caption = "What was compared",
+              .columns = {texts("file"), texts("side"), texts("benchmark"), counts("iterations"),
+                          texts("date"), texts("device"), texts("more")}};
+  add_runs(table, "A", a);
+  add_runs(table, "B", b);
+  return {"runs", "Runs", {table}};
+}
+
+}  // namespace
+
+Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
+                     const std::vector<Run>& b, std::size_t top,
+                     const std::optional<comparer::DeviceComparison>& devices) {
+  const Json json = comparison_json(comparison, a, b, devices);
+  Page page;
+  const std::string& benchmark = b.empty() ? std::string() : b.front().environment.benchmark;
+  page.title = benchmark.empty() ? "B held against A" : benchmark + ": B held against A";
+  page.subtitle =
+      fmt::format("A: {}{}; B: {}{}", a.front().file,
+                  a.size() > 1 ? fmt::format(" and {} more", a.size() - 1) : "", b.front().file,
+                  b.size() > 1 ? fmt::format(" and {} more", b.size() - 1) : "");
+  page.tone = tone_of(comparison);
+  page.verdict = verdict_sentence(comparison);
+  page.findings = findings_of(comparison, a, b);
+  page.figures = figures_of(comparison, json);
+  page.sections = {runs_section(a, b), environment_section(comparison)};
+  const std::vector<Section> rows =
+      rows_sections(comparison, a.front().by_device, top, iteration_times(a, b));
+  page.sections.insert(page.sections.begin(), rows.begin(), rows.end());
+  if (devices) {
+    add_device_sections(json, top, page);
+  }
+  return made_by("compare", std::move(page), json, "comparison.json", 1);
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,263 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/common/figures.h"
+#include "cli/pages/plots/plots.h"
+#include "fleet/analysis/series_changes.h"
+#include "fleet/records/results.h"
+#include "fleet_parts.h"
+
+namespace understudy::pages {
+namespace {
+
+std::string night_text(const Json& result) {
+  return result.at("night").is_null() ? "–" : text_in(result, "night");
+}
+
+/// Where a series changed: the night of its first result that is another.
+std::string night_of(const Json& change, const Json& results) {
+  const std::uint64_t index = count_in(change, "index");
+  return index < results.size() ? night_text(results[index]) : "–";
+}
+
+double ratio_of(const Json& change) {
+  return number_in(change, "after_ms") / number_in(change, "before_ms");
+}
+
+bool is_predicted(const Json& platform) {
+  return platform.at("results").back().at("source") == fleet::kPredicted;
+}
+
+std::vector<std::string> nights_of(const Json& results) {
+  std::vector<std::string> nights;
+  for (const Json& result : results) {
+    nights.push_back(night_text(result));
+  }
+  return nights;
+}
+
+Markup time_series(const Json& platform, const std::string& id) {
+  const Json& results = platform.at("results");
+  Series plot{.id = id + "-series",
+              .caption =
+                  "Median time of an iteration by night, with its 95 % "
+                  "interval; a mark stands "
+                  "where the series changed.",
+              .unit = "ms",
+              .place = "night",
+              .places = nights_of(results),
+              .lines = {{"median", {}}, {"95 % from", {}, true}, {"to", {}, true}},
+              .from_zero = false};
+  for (const Json& result : results) {
+    plot.lines[0].values.emplace_back(number_in(result, "ms"));
+    plot.lines[1].values.emplace_back(number_in(result, "low_ms"));
+    plot.lines[2].values.emplace_back(number_in(result, "high_ms"));
+  }
+  for (const Json& change : platform.at("changes")) {
+    plot.marks.push_back({count_in(change, "index"), change_text(ratio_of(change)),
+                          ratio_of(change) > 1 ? Tone::kBad : Tone::kGood});
+  }
+  return series(plot);
+}
+
+/// The classes that take most time, by night.
+Markup class_series(const Json& results, const std::string& id) {
+  std::map<std::string, double> sums;
+  for (const Json& result : results) {
+    for (const auto& [name, ms] : result.at("class_ms").items()) {
+      sums[name] += ms.get<double>();
+    }
+  }
+  std::vector<std::pair<std::string, double>> classes(sums.begin(), sums.end());
+  std::ranges::stable_sort(classes,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
+  constexpr std::size_t kMostClasses = 8;
+  Series plot{.id = id + "-classes",
+              .caption = classes.size() > kMostClasses
+                             ? "Time by class of operator by night, the eight largest."
+                             : "Time by class of operator by night.",
+              .unit = "ms",
+              .place = "night",
+              .places = nights_of(results)};
+  classes.resize(std::min(classes.size(), kMostClasses));
+  for (const auto& [name, sum] : classes) {
+    SeriesLine row{name, {}};
+    for (const Json& result : results) {
+      const Json& class_ms = result.at("class_ms");
+      row.values.push_back(class_ms.contains(name) ? std::optional(class_ms[name].get<double>())
+                                                   : std::nullopt);
+    }
+    plot.lines.push_back(std::move(row));
+  }
+  return series(plot);
+}
+
+Markup changes_of(const Json& platform) {
+  Markup list;
+  for (const Json& change : platform.at("changes")) {
+    const std::string what = text_in(change, "text");
+    const auto fields = change.at("environment").get<std::vector<std::string>>();
+    list += element(
+        "li", {},
+        fmt::format(
+            "Since night {}: {} → {} ms, {}{}{}.{}", night_of(change, platform.at("results")),
+            cli::figure_text(number_in(change, "before_ms")),
+            cli::figure_text(number_in(change, "after_ms")), change_text(ratio_of(change)),
+            what.empty() ? "" : ": ", what,
+            fields.empty() ? " Nothing in the environment changed with it."
+                           : fmt::format(" Changed with it: {}.", fmt::join(fields, ", "))));
+  }
+  return list.empty() ? element("p", {}, "No change in this series.") : element("ul", {}, list);
+}
+
+/// `at`: where the platform stands in the document.
+Table results_table(const Json& document, const std::string& at, const SiteFrame& frame) {
+  constexpr const char* kInterval = "95 % interval of the median";
+  Table table = table_at(
+      document, at + "/results", "Results, the newest first",
+      {texts("night"), texts("date"), figures("ms"), figures("from", "low_ms", 1, kInterval),
+       figures("to", "high_ms", 1, kInterval), percents("coverage"),
+       byte_counts("peak", "peak_bytes"), texts("source"), texts("software"), texts("report")});
+  table.at.clear();  // its rows stand the other way round
+  table.shown = 20;
+  std::ranges::reverse(table.rows);
+  link_nights(table, frame, "night");
+  if (const std::string href = text_in(document.at(Json::json_pointer(at)), "report");
+      !table.rows.empty()) {
+    table.rows.front().back() = href.empty() ? Cell() : link_cell("page", href);
+  }
+  return table;
+}
+
+std::vector<Section> platform_sections(const Json& document, const SiteFrame& frame) {
+  std::vector<Section> sections;
+  for (const Json& platform : document.at("platforms")) {
+    const std::string id = fmt::format("platform-{}", sections.size());
+    const Json& results = platform.at("results");
+    sections.push_back(
+        {id,
+         "On " + text_in(platform, "platform"),
+         {results.size() > 1
+              ? time_series(platform, id) + changes_of(platform) + class_series(results, id)
+              : Markup(),
+          results_table(document, fmt::format("/platforms/{}", sections.size()), frame)}});
+  }
+  return sections;
+}
+
+Section about_section(const Json& document) {
+  Facts facts = facts_at(document, "",
+                         {texts("traces"), texts("benchmark", "benchmark_hash"),
+                          texts("made", "made_utc"), texts("generator"), texts("flags"),
+                          counts("ranks"), figures("weight in the fleet", "weight"), texts("tags"),
+                          figures("recorded step", "step_ms", 1, "ms"), counts("operators"),
+                          counts("collectives"), counts("losses")});
+  std::erase_if(
+      facts, [](const Fact& fact) { return std::holds_alternative<std::monostate>(fact.value); });
+  return {"about",
+          "The benchmark",
+          {facts, class_share_bars(
+                      document, document.at("is_timed").get<bool>()
+                                    ? "Share of the recorded time by class."
+                                    : "Share of the calls by class: the traces have no times.")}};
+}
+
+struct Verdict {
+  Tone tone = Tone::kNeutral;
+  std::string text;
+};
+
+/// The newest result against the level before the last change.
+Verdict since_last_change(const Json& platform) {
+  const Json& results = platform.at("results");
+  const Json& change = platform.at("changes").back();
+  const double newest_ms = number_in(results.back(), "ms");
+  const double before_ms = number_in(change, "before_ms");
+  const std::string night = night_of(change, results);
+  const std::string before =
+      fmt::format("as before night {}, which was {}: {} ms", night, change_text(ratio_of(change)),
+                  cli::figure_text(before_ms));
+  const std::string since =
+      fmt::format("{} since night {}", change_text(newest_ms / before_ms), night);
+  switch (fleet::since_change({.before_ms = before_ms,
+                               .after_ms = number_in(change, "after_ms"),
+                               .is_recovery = change.at("is_recovery").get<bool>()},
+                              newest_ms)) {
+    case fleet::SinceChange::kBackFromSlower:
+      return {Tone::kGood, before};
+    case fleet::SinceChange::kBackFromRecovery:
+      return {Tone::kBad, before};
+    case fleet::SinceChange::kBackFromFaster:
+      return {Tone::kAttention, before};
+    case fleet::SinceChange::kRecovered:
+      return {Tone::kGood, since + ", as before it became slower"};
+    case fleet::SinceChange::kSlower:
+      return {Tone::kBad, since};
+    case fleet::SinceChange::kFaster:
+      break;
+  }
+  return {Tone::kGood, since};
+}
+
+Verdict verdict_of(const Json& document) {
+  if (const std::string broken = text_in(document, "broken"); !broken.empty()) {
+    return {Tone::kBad, "No benchmark could be made of the newest traces: " + broken};
+  }
+  if (const std::string failing = text_in(document, "failing"); !failing.empty()) {
+    return {Tone::kBad, "Its replay fails: " + failing};
+  }
+  const Json* newest = nullptr;
+  for (const Json& platform : document.at("platforms")) {
+    const bool is_better = newest == nullptr || is_predicted(*newest);
+    newest = is_better && !platform.at("results").empty() ? &platform : newest;
+  }
+  if (newest == nullptr) {
+    return {Tone::kNeutral, "It was not replayed yet."};
+  }
+  const Json& results = newest->at("results");
+  const std::string ms = cli::figure_text(number_in(results.back(), "ms"));
+  if (is_predicted(*newest)) {
+    return {Tone::kNeutral,
+            fmt::format("{} ms an iteration are predicted for {}; it was not replayed yet.", ms,
+                        text_in(*newest, "platform"))};
+  }
+  const std::string text = fmt::format("{} ms an iteration on {} in night {}", ms,
+                                       text_in(*newest, "platform"), night_text(results.back()));
+  for (const Json& platform : document.at("platforms")) {
+    if (!platform.at("changes").empty() && !platform.at("results").empty()) {
+      const Verdict since = since_last_change(platform);
+      return {since.tone,
+              fmt::format("{}; on {} {}.", text, text_in(platform, "platform"), since.text)};
+    }
+  }
+  if (document.at("state") == "unjudged") {
+    return {Tone::kAttention, text + "; not judged against the nights before."};
+  }
+  if (results.size() == 1) {
+    return {Tone::kNeutral, text + "; its first result."};
+  }
+  return {Tone::kGood,
+          fmt::format("{}; no change in {} results.", text, cli::with_commas(results.size()))};
+}
+
+}  // namespace
+
+Page benchmark_page(const Json& document, const SiteFrame& frame) {
+  const Verdict verdict = verdict_of(document);
+  Page page = framed(frame);
+  page.title = text_in(document, "job");
+  page.subtitle = fmt::format("benchmark {}, {}", text_in(document, "benchmark_hash"),
+                              text_in(document, "state"));
+  page.tone = verdict.tone;
+  page.verdict = verdict.text;
+  page.sections = platform_sections(document, frame);
+  page.sections.push_back(events_section(frame, document, true));
+  page.sections.push_back(about_section(document));
+  set_data(page, document, "benchmark.json");
+  return page;
+}
+
+}  // namespace understudy::pages

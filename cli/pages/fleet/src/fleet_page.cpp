@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cli/common/figures.h"
+#include "cli/pages/plots/plots.h"
+#include "fleet_parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using cli::with_commas;
+
+std::string fleet_verdict(const Json& document) {
+  const Json& nights = document.at("nights");
+  if (nights.empty()) {
+    return fmt::format("{} jobs; no night has run yet.", with_commas(document.at("jobs").size()));
+  }
+  const Json& night = nights.front();
+  std::vector<std::string> parts;
+  for (const auto& [key, what] : {std::pair("broken", "broken"),
+                                  {"still_broken", "still broken"},
+                                  {"slower", "slower"},
+                                  {"drifted", "no longer what the benchmark stood for"},
+                                  {"faster", "faster"},
+                                  {"recovered", "as fast again as before it became slower"},
+                                  {"turned", "turned in a night before"},
+                                  {"unjudged", "not judged: the machine was not as before"}}) {
+    if (const std::uint64_t count = count_in(night, key); count > 0) {
+      const bool is_series = std::string_view(key) == "turned";
+      parts.push_back(fmt::format("{} {} {}", with_commas(count),
+                                  is_series    ? "series"
+                                  : count == 1 ? "job is"
+                                               : "jobs are",
+                                  what));
+    }
+  }
+  if (night.at("state") == "open") {
+    parts.emplace_back("it is still going on");
+  }
+  // A job can be replayed on several platforms, and several jobs can have one
+  // benchmark.
+  const std::uint64_t jobs = count_in(night, "jobs");
+  const std::uint64_t replays = count_in(night, "replayed");
+  return fmt::format("Night {}, {}: {} job{}, {} replay{}; {}.", text_in(night, "name"),
+                     text_in(night, "date"), with_commas(jobs), jobs == 1 ? "" : "s",
+                     with_commas(replays), replays == 1 ? "" : "s",
+                     parts.empty() ? "nothing got slower, broke or drifted"
+                                   : fmt::format("{}", fmt::join(parts, ", ")));
+}
+
+Tone fleet_tone(const Json& nights) {
+  if (nights.empty()) {
+    return Tone::kNeutral;
+  }
+  const Json& night = nights.front();
+  const auto has = [&night](const char* key) { return count_in(night, key) > 0; };
+  if (has("broken") || has("still_broken") || has("slower")) {
+    return Tone::kBad;
+  }
+  return has("drifted") || has("turned") || has("unjudged") ? Tone::kAttention : Tone::kGood;
+}
+
+Section jobs_section(const Json& document, const SiteFrame& frame) {
+  Table table = table_at(document, "/jobs", "Jobs, with the newest result of each",
+                         {texts("job", "name"), verdicts("state"), figures("weight"),
+                          figures("ms", "ms", 1, "median of an iteration"),
+                          figures("from", "low_ms", 1, "95 % interval of the median"),
+                          figures("to", "high_ms", 1, "95 % interval of the median"),
+                          ratios("change", "change", "÷ the nights before"), percents("coverage"),
+                          texts("platform"), texts("tags"), texts("note")});
+  link_jobs(table, frame, "name");
+  return {"jobs", "Jobs", {table}};
+}
+
+Section nights_section(const Json& document, const SiteFrame& frame) {
+  constexpr std::array kDrawn = {"slower", "broken", "drifted"};
+  Series plot{.id = "night-series",
+              .caption = "Jobs that became slower, broke or drifted, by night.",
+              .unit = "jobs",
+              .place = "night"};
+  for (const char* const key : kDrawn) {
+    plot.lines.push_back({key, {}});
+  }
+  Table table =
+      table_at(document, "/nights", "Nights, the newest first",
+               {texts("night", "name"), texts("date"), verdicts("state"), counts("jobs"),
+                counts("unchanged"), counts("generated"), counts("replayed"), counts("broken"),
+                counts("slower"), counts("faster"),
+                counts("recovered", "recovered", "as fast again as before"), counts("drifted"),
+                counts("turned", "turned", "series, in a night before"),
+                counts("not judged", "unjudged", "the machine was not as before"),
+                figures("seconds", "duration_s")});
+  table.shown = 20;
+  link_nights(table, frame, "name");
+  const Json& nights = document.at("nights");
+  for (std::size_t i = nights.size(); i-- > 0;) {
+    plot.places.push_back(text_in(nights[i], "name"));
+    for (std::size_t line = 0; line < kDrawn.size(); ++line) {
+      plot.lines[line].values.emplace_back(number_in(nights[i], kDrawn[line]));
+    }
+  }
+  return {"nights", "Nights", {nights.size() > 1 ? series(plot) : Markup(), table}};
+}
+
+Section platforms_section(const Json& document) {
+  Table table =
+      table_at(document, "/platforms", "Platforms",
+               {texts("platform"), counts("benchmarks with a result", "benchmarks"),
+                counts("predicted alone", "predicted"), texts("newest result", "newest")});
+  Facts more;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const Json& platform = document.at("platforms")[i];
+    if (platform.at("has_page").get<bool>()) {
+      const std::string name = text_in(platform, "platform");
+      table.rows[i].front() = link_cell(name, page_name("platform", name));
+      more = {{"more", Link{"Platforms against each other", "platforms.html"}}};
+    }
+  }
+  return {"platforms", "Platforms", {table, more}};
+}
+
+}  // namespace
+
+Page fleet_page(const Json& document, const SiteFrame& frame) {
+  const Json& jobs = document.at("jobs");
+  const auto with_result = std::ranges::count_if(
+      jobs, [](const Json& job) { return !text_in(job, "platform").empty(); });
+  Page page = framed(frame, true);
+  page.title = "Fleet " + frame.fleet_name;
+  page.tone = fleet_tone(document.at("nights"));
+  page.verdict = fleet_verdict(document);
+  page.figures = {
+      {{"Jobs", jobs.size(), CellKind::kCount},
+       fmt::format("{} with a result", with_commas(static_cast<std::uint64_t>(with_result)))},
+      {{"Platforms", document.at("platforms").size(), CellKind::kCount}},
+      {{"Nights shown", document.at("nights").size(), CellKind::kCount}}};
+  page.sections = {
+      events_section(frame, document, false),
+      jobs_section(document, frame),
+      nights_section(document, frame),
+      platforms_section(document),
+      {"subsets",
+       "Representatives",
+       {table_at(document, "/subsets",
+                 "The few that stand for the fleet: how far their time by "
+                 "class is from the "
+                 "fleet's, beside random choices; `fleet select` gives their "
+                 "weights.",
+                 {texts("subset"), counts("benchmarks"), shares("apart by", "mix_distance"),
+                  shares("random choice", "random_mix_distance"), texts("jobs")})}},
+      {"classes",
+       "Where the fleet's time goes",
+       {class_share_bars(document, "Share of the fleet's time by class of operator, weighted.")}}};
+  set_data(page, document, "fleet.json");
+  return page;
+}
+
+}  // namespace understudy::pages

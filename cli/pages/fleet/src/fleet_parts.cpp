@@ -1,0 +1,130 @@
+#include "fleet_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "cli/common/figures.h"
+#include "cli/pages/fleet/fleet_pages.h"
+#include "cli/pages/plots/plots.h"
+#include "et_schema/base/content_hash.h"
+
+namespace understudy::pages {
+namespace {
+
+/// Texts of a column as links, as far as they have a page.
+void link_column(Table& table, const std::string& key,
+                 const std::function<std::string(const std::string&)>& href_of) {
+  const auto column = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
+  for (std::vector<Cell>& row : table.rows) {
+    Cell& cell = row[static_cast<std::size_t>(column)];
+    if (const auto* const text = std::get_if<std::string>(&cell)) {
+      cell = link_cell(*text, href_of(*text));
+    }
+  }
+}
+
+/// Letters, digits and "-"; at most so many characters.
+std::string plain(const std::string& text, std::size_t most) {
+  std::string name;
+  for (const char character : text.substr(0, most)) {
+    const bool is_plain = (character >= 'a' && character <= 'z') ||
+                          (character >= 'A' && character <= 'Z') ||
+                          (character >= '0' && character <= '9');
+    name += is_plain ? character : '-';
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string text_in(const Json& object, const char* key) {
+  return object.at(key).get<std::string>();
+}
+
+std::uint64_t count_in(const Json& object, const char* key) {
+  return object.at(key).get<std::uint64_t>();
+}
+
+double number_in(const Json& object, const char* key) {
+  const Json& number = object.at(key);
+  return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
+}
+
+Cell link_cell(const std::string& text, const std::string& href) {
+  return text.empty() ? Cell() : href.empty() ? Cell(text) : Cell(Link{text, href});
+}
+
+void link_jobs(Table& table, const SiteFrame& frame, const std::string& key) {
+  link_column(table, key, [&frame](const std::string& job) {
+    return frame.jobs.contains(job) ? job_file(job) : std::string();
+  });
+}
+
+void link_nights(Table& table, const SiteFrame& frame, const std::string& key) {
+  link_column(table, key, [&frame](const std::string& night) {
+    const std::int64_t id = std::stoll(night);
+    return frame.nights.contains(id) ? night_file(id) : std::string();
+  });
+}
+
+Page framed(const SiteFrame& frame, bool is_index) {
+  Page page;
+  page.subtitle = frame.date;
+  if (!is_index) {
+    page.above = {{"Fleet " + frame.fleet_name, "index.html"}};
+  }
+  page.footer = "Understudy " + frame.tool_version;
+  return page;
+}
+
+Section events_section(const SiteFrame& frame, const Json& document, bool has_nights) {
+  std::vector<Column> columns = {texts("job"), verdicts("what", "kind"), texts("platform"),
+                                 texts("more", "text")};
+  if (has_nights) {
+    columns.push_back(texts("night"));
+  }
+  Table table = table_at(document, "/events", "What happened", std::move(columns));
+  link_jobs(table, frame, "job");
+  if (has_nights) {
+    link_nights(table, frame, "night");
+  }
+  return {"events",
+          "What happened",
+          {table.rows.empty() ? Block(Notes{{"Nothing."}}) : Block(std::move(table))}};
+}
+
+Markup class_share_bars(const Json& document, const std::string& caption) {
+  Bars plot{caption, "%", {"share of the time"}, {}};
+  for (const auto& [name, share] : document.at("class_share").items()) {
+    plot.rows.push_back({name, {share.get<double>() * cli::kPercent}});
+  }
+  std::ranges::stable_sort(plot.rows, [](const BarRow& a, const BarRow& b) {
+    return a.values[0].value_or(0) > b.values[0].value_or(0);
+  });
+  return bars(plot);
+}
+
+std::string change_text(double ratio) {
+  return fmt::format("{:.1f} % {}", std::abs(ratio - 1) * cli::kPercent,
+                     ratio >= 1 ? "longer" : "shorter");
+}
+
+std::string page_name(const std::string& kind, const std::string& name) {
+  constexpr std::size_t kMost = 48;
+  constexpr int kUnusedBits = 16;  // twelve digits tell a fleet's names apart
+  const std::uint64_t hash = et_schema::content_hash(kind + '\0' + name) >> kUnusedBits;
+  return fmt::format("{}-{}-{:012x}.html", plain(kind, kMost), plain(name, kMost), hash);
+}
+
+std::string job_file(const std::string& job) {
+  return page_name("job", job);
+}
+std::string night_file(std::int64_t night) {
+  return fmt::format("night-{}.html", night);
+}
+
+}  // namespace understudy::pages

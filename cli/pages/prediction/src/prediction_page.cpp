@@ -1,0 +1,282 @@
+#include "cli/pages/prediction/prediction_page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "cli/common/figures.h"
+#include "cli/pages/html/from_json.h"
+#include "cli/pages/plots/plots.h"
+
+namespace understudy::pages {
+namespace {
+
+using cli::figure_text;
+using et_schema::PredictedRank;
+using et_schema::Prediction;
+using Figure = std::optional<double>;
+using Json = nlohmann::ordered_json;
+
+Cell number_cell(double number) {
+  return cell_of(Figure(number));
+}
+
+Cell ratio_of(const Cell& value, const Cell& base) {
+  const auto* const above = std::get_if<double>(&value);
+  const auto* const below = std::get_if<double>(&base);
+  return above && below && *below > 0 ? number_cell(*above / *below) : Cell();
+}
+
+/// The last column holds what the one before it is of `whole`; of its sum where that is not given.
+Table with_shares(Table table, Figure whole = {}) {
+  const std::size_t last = table.columns.size() - 1;
+  if (!whole) {
+    whole = 0;
+    for (const std::vector<Cell>& row : table.rows) {
+      *whole += std::get<double>(row[last - 1]);
+    }
+  }
+  for (std::vector<Cell>& row : table.rows) {
+    row[last] = ratio_of(row[last - 1], *whole);
+  }
+  return table;
+}
+
+std::string device_of(const Prediction& prediction) {
+  const auto device = prediction.platform.find("device");
+  return device == prediction.platform.end() ? "the recorded platform" : device->second;
+}
+
+/// The original's step on the slowest rank.
+Figure recorded_ms(const Prediction& prediction) {
+  for (const PredictedRank& rank : prediction.ranks) {
+    if (rank.rank == prediction.slowest_rank && rank.recorded_step) {
+      return rank.recorded_step->unprofiled_ms.value_or(rank.recorded_step->recorded_ms);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string verdict_of(const Prediction& prediction) {
+  const et_schema::PredictedTime& time = prediction.iteration_ms;
+  std::string text = fmt::format(
+      "An iteration on {} rank{} of {} would take {} ms, 90 % within {} to {}; bound by {}",
+      prediction.world_size, prediction.world_size == 1 ? "" : "s", device_of(prediction),
+      figure_text(time.ms), figure_text(time.low), figure_text(time.high), prediction.bound_by);
+  if (const Figure recorded = recorded_ms(prediction); recorded && *recorded > 0) {
+    text += fmt::format("; {:.3f} times the original's {} ms", time.ms / *recorded,
+                        figure_text(recorded));
+  }
+  if (const Figure& without = prediction.without_what_if_ms) {
+    text += fmt::format("; without the what-ifs {} ms: {:+.2f} %", figure_text(without),
+                        cli::kPercent * (time.ms / *without - 1));
+  }
+  return text + "; nobody ran this.";
+}
+
+/// Parts of an iteration: title, key in the document.
+constexpr std::array<std::pair<const char*, const char*>, 4> kParts = {{
+    {"compute", "compute"},
+    {"exposed communication", "exposed_communication"},
+    {"host bound", "host_bound"},
+    {"idle", "idle"},
+}};
+
+Table what_if_table(const Prediction& prediction, const PredictionPageOptions& options) {
+  Table table{.id = "what-if-table",
+              .caption = "What-ifs, sums over all ranks",
+              .columns = {texts("what if"), texts("changes"), counts("instructions"),
+                          figures("before ms"), figures("after ms")}};
+  for (const et_schema::PredictedChange& change : prediction.what_if) {
+    et_schema::PredictedChange::Row sum{"all of these", 0, 0, 0};
+    for (const et_schema::PredictedChange::Row& row : change.rows) {
+      sum.count += row.count;
+      sum.before_ms += row.before_ms;
+      sum.after_ms += row.after_ms;
+    }
+    std::vector<et_schema::PredictedChange::Row> rows = {sum};
+    if (options.explain) {
+      const std::size_t shown = std::min(change.rows.size(), options.top);
+      rows.insert(rows.end(), change.rows.begin(),
+                  change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
+    }
+    for (const et_schema::PredictedChange::Row& row : rows) {
+      table.rows.push_back({change.what_if, row.name, row.count, number_cell(row.before_ms),
+                            number_cell(row.after_ms)});
+    }
+    if (options.explain && change.rows.size() > options.top) {
+      table.rows.push_back({change.what_if,
+                            fmt::format("… {} more", change.rows.size() - options.top), Cell(),
+                            Cell(), Cell()});
+    }
+  }
+  return table;
+}
+
+Section parts_section(const Prediction& prediction, const Json& document) {
+  Bars plot{"Where an iteration goes, ms.", "ms", {}, {}};
+  Table table{.id = "part-table",
+              .caption = fmt::format("Iteration of rank {}{}", prediction.slowest_rank,
+                                     prediction.world_size == 1 ? "" : ", the slowest"),
+              .columns = {texts("part"), figures("ms"), shares("share")}};
+  for (const auto& [title, key] : kParts) {
+    plot.series.emplace_back(title);
+    table.rows.push_back({title, cell_of(document.at("breakdown_ms").at(key)), Cell()});
+  }
+  constexpr std::size_t kMostDrawn = 16;
+  for (const Json& rank : document.at("ranks")) {
+    if (plot.rows.size() < kMostDrawn) {
+      BarRow& bar =
+          plot.rows.emplace_back(BarRow{fmt::format("rank {}", rank.at("rank").get<int>()), {}});
+      for (const auto& [title, key] : kParts) {
+        bar.values.emplace_back(rank.at("breakdown_ms").at(key).get<double>());
+      }
+    }
+  }
+  return {"parts", "Where the time goes", {bars(plot), with_shares(std::move(table))}};
+}
+
+Section ranks_section(const Prediction& prediction, const Json& document, std::size_t top) {
+  const bool has_steps = std::ranges::any_of(
+      prediction.ranks, [](const PredictedRank& rank) { return rank.recorded_step.has_value(); });
+  if (prediction.ranks.size() < 2 && !has_steps) {
+    return {"ranks", "Ranks", {}};
+  }
+  std::vector<Column> columns = {counts("rank"), figures("iteration", "iteration_ms")};
+  for (const auto& [title, key] : kParts) {
+    columns.push_back(figures(title, fmt::format("breakdown_ms/{}", key)));
+  }
+  const std::size_t profiled = columns.size();
+  if (has_steps) {
+    columns.insert(columns.end(), {figures("profiled step", "recorded_step/recorded_ms"),
+                                   figures("simulated", "recorded_step/predicted_ms"),
+                                   {"÷ profiled", CellKind::kRatio},
+                                   figures("unprofiled step", "recorded_step/unprofiled_ms"),
+                                   {"predicted ÷ unprofiled", CellKind::kRatio}});
+  }
+  Table table = table_at(document, "/ranks", "Ranks, ms an iteration", std::move(columns), top);
+  if (has_steps) {
+    for (std::vector<Cell>& row : table.rows) {
+      row[profiled + 2] = ratio_of(row[profiled + 1], row[profiled]);
+      row[profiled + 4] = ratio_of(row[1], row[profiled + 3]);
+    }
+  }
+  return {"ranks", "Ranks", {table}};
+}
+
+Section classes_section(const Prediction& prediction, const Json& document) {
+  Bars plot{"Time by class of operator, ms an iteration.", "ms", {"predicted"}, {}};
+  for (const et_schema::PredictedClass& row : prediction.classes) {
+    plot.rows.push_back({row.name, {row.ms}});
+  }
+  return {"classes",
+          "Time by class",
+          {bars(plot),
+           with_shares(table_at(
+               document, "/classes",
+               fmt::format("Operators of rank {}, by class: on the device where they have work "
+                           "there, else on the host",
+                           prediction.slowest_rank),
+               {texts("class", "name"),
+                counts("calls", "count"),
+                figures("ms"),
+                {"share", CellKind::kShare}}))}};
+}
+
+Section path_section(const Prediction& prediction, const Json& document, std::size_t top) {
+  return {"path",
+          "Critical path",
+          {with_shares(table_at(document, "/critical_path",
+                                "Critical path, over all ranks: what the iteration waits for, from "
+                                "its begin to its end",
+                                {texts("what", "name"),
+                                 texts("where"),
+                                 counts("times", "count"),
+                                 figures("ms"),
+                                 {"share", CellKind::kShare}},
+                                top),
+                       prediction.iteration_ms.ms)}};
+}
+
+/// Instructions of one name, with every model that gave one of their times.
+Section operators_section(const Prediction& prediction, std::size_t top) {
+  struct Operator {
+    std::string op_class;
+    std::uint64_t count = 0;
+    double ms = 0;
+    std::set<std::string> models;
+  };
+  std::map<std::string, Operator> by_name;
+  for (const et_schema::PredictedOperator& one : prediction.operators) {
+    Operator& sum = by_name[one.name];
+    sum.op_class = one.op_class;
+    sum.ms += one.time.ms;
+    ++sum.count;
+    sum.models.insert(one.extrapolated ? one.model + " (extrapolated)" : one.model);
+  }
+  std::vector<std::pair<std::string, Operator>> rows(by_name.begin(), by_name.end());
+  std::ranges::stable_sort(rows,
+                           [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+  Table table{
+      .id = "operator-table",
+      .caption = fmt::format("Operators of rank {}, ms an iteration", prediction.slowest_rank),
+      .columns = {texts("operator"), texts("class"), counts("calls"), figures("ms"),
+                  texts("how it is known")},
+      .shown_in_text = top};
+  for (const auto& [name, row] : rows) {
+    table.rows.push_back({name, row.op_class, row.count, number_cell(row.ms),
+                          fmt::format("{}", fmt::join(row.models, ", "))});
+  }
+  return {"operators", "Operators", {table}};
+}
+
+Facts platform_facts(const Prediction& prediction) {
+  Facts facts;
+  for (const auto& [name, value] : prediction.platform) {
+    facts.push_back({name, value});
+  }
+  return facts;
+}
+
+}  // namespace
+
+Page prediction_page(const Prediction& prediction, const Timeline& lanes,
+                     const PredictionPageOptions& options) {
+  const Json document = et_schema::json_of(prediction);
+  Page page;
+  page.title = fmt::format("{} on {}, predicted", prediction.benchmark, device_of(prediction));
+  page.tone = prediction.unmodelled.empty() && prediction.assumptions.empty() ? Tone::kNeutral
+                                                                              : Tone::kAttention;
+  page.verdict = verdict_of(prediction);
+  page.figures = {{fact_at(document, "/iteration_ms/predicted", "Iteration, predicted",
+                           CellKind::kFigure, "ms"),
+                   ""}};
+  if (const Figure recorded = recorded_ms(prediction)) {
+    page.figures.push_back({{"The original's step", *recorded, CellKind::kFigure, "ms"}, ""});
+  }
+  page.sections = {
+      {"what-if", "What-ifs", {what_if_table(prediction, options)}},
+      parts_section(prediction, document),
+      {"timeline", "Timeline", {timeline(lanes)}},
+      ranks_section(prediction, document, options.top),
+      classes_section(prediction, document),
+      path_section(prediction, document, options.top),
+      operators_section(prediction, options.top),
+      {"unmodelled",
+       "Without a model",
+       {table_at(document, "/unmodelled", "Without a model: a bound stands in",
+                 {texts("operator", "name"), counts("calls", "count"), shares("share")})}},
+      {"platform", "Where the costs come from", {platform_facts(prediction)}},
+      {"assumed", "Assumed", {Notes{prediction.assumptions}}},
+  };
+  page.data = et_schema::to_json(prediction);
+  page.data_name = "prediction.json";
+  page.footer = "Understudy " + prediction.tool_version;
+  return page;
+}
+
+}  // namespace understudy::pages

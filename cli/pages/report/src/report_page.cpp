@@ -1,0 +1,130 @@
+#include "cli/pages/report/report_page.h"
+
+#include <fmt/format.h>
+
+#include "cli/common/json_csv.h"
+#include "et_schema/formats/report/report_json.h"
+#include "parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using et_schema::Report;
+using et_schema::RunFigures;
+
+/// Samples of single operators and collectives, and these of single ranks, are most of a report,
+/// and nothing on the page shows them.
+void drop_unseen(Json& report) {
+  for (const char* const list : {"operators", "collectives"}) {
+    for (Json& row : report[list]) {
+      for (const char* const samples : {"samples_ms", "samples_us", "moving_samples_us"}) {
+        row.erase(samples);
+      }
+    }
+    for (Json& rank : report["ranks"]) {
+      rank.erase(list);
+    }
+  }
+}
+
+std::string subtitle_of(const Report& report) {
+  const et_schema::Environment& environment = report.environment;
+  std::string text = counted(static_cast<std::uint64_t>(report.world_size), "rank");
+  for (const std::string& part :
+       {environment.device, environment.device == "cpu" ? environment.cpu_model : std::string(),
+        environment.date_utc}) {
+    text += part.empty() ? "" : ", " + part;
+  }
+  return text;
+}
+
+std::vector<KeyFigure> figures_of(const ReportData& data) {
+  const RunFigures& total = data.report.total;
+  const auto figure = [&](const char* at, const char* name, CellKind kind, const char* unit = "") {
+    return fact_at(data.json, at, name, kind, unit);
+  };
+  std::vector<KeyFigure> figures = {
+      {figure("/iteration_ms/median", "Iteration, median", CellKind::kFigure, "ms"),
+       counted(total.iteration_ms.samples.size(), "iteration")}};
+  if (const auto* const row = recorded_step(data.report); row && total.iteration_ms.median) {
+    figures.push_back({fact_at(data.json, fmt::format("/original/{}", row->key),
+                               "The original's step", CellKind::kFigure, "ms"),
+                       fmt::format("replay ÷ original {:.3f}",
+                                   *total.iteration_ms.median / *(total.original.*row->value))});
+  }
+  figures.push_back(
+      {figure("/coverage/count", "Coverage, by count", CellKind::kPercent),
+       total.coverage.time
+           ? "by recorded time " + cell_text(cell_of(total.coverage.time), CellKind::kPercent)
+           : std::string("by time: not known")});
+  figures.push_back(
+      {figure("/output_mismatches", "Outputs that differ", CellKind::kCount),
+       fmt::format("of {} checked", cell_text(Cell(total.outputs_checked), CellKind::kCount))});
+  figures.push_back({figure("/memory/peak_bytes", "Peak of tensors", CellKind::kBytes),
+                     data.report.world_size > 1 ? "the largest rank" : ""});
+  return figures;
+}
+
+Page page_of(const ReportData& data) {
+  const ReportVerdict verdict = verdict_of(data.report);
+  const std::string& benchmark = data.report.environment.benchmark;
+  Page page;
+  page.title = "Replay of " + (benchmark.empty() ? std::string("a benchmark") : benchmark);
+  page.subtitle = subtitle_of(data.report);
+  page.tone = verdict.tone;
+  page.verdict = verdict.sentence;
+  page.findings = verdict.findings;
+  page.figures = figures_of(data);
+  page.sections = {iterations_section(data), original_section(data),    classes_section(data),
+                   operators_section(data),  collectives_section(data), ranks_section(data),
+                   memory_section(data),     gpu_section(data),         coverage_section(data),
+                   losses_section(data),     values_section(data),      pace_section(data),
+                   system_section(data),     environment_section(data)};
+  page.footer = "Understudy " + data.report.environment.tool_version;
+  return page;
+}
+
+}  // namespace
+
+Notes warnings_of(const Report& report, std::string_view figure) {
+  Notes notes{.are_warnings = true};
+  for (const et_schema::MeasurementWarning& warning : report.warnings) {
+    if (warning.figure == figure) {
+      notes.texts.push_back(warning.text);
+    }
+  }
+  return notes;
+}
+
+Page report_page(const Report& report) {
+  ReportData data{report, et_schema::json_of(report)};
+  Page page = page_of(data);
+  drop_unseen(data.json);
+  page.data = data.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  page.data_name = "report.json";
+  return page;
+}
+
+std::string report_to_text(const Report& report) {
+  return to_text(page_of({report, et_schema::json_of(report)}));
+}
+
+std::string report_to_csv(const Report& report) {
+  return cli::json_to_csv(et_schema::json_of(report));
+}
+
+std::string written(const Report& report, cli::Format format) {
+  switch (format) {
+    case cli::Format::kJson:
+      return et_schema::to_json(report);
+    case cli::Format::kCsv:
+      return report_to_csv(report);
+    case cli::Format::kHtml:
+      return to_html(report_page(report));
+    case cli::Format::kText:
+      break;
+  }
+  return report_to_text(report);
+}
+
+}  // namespace understudy::pages

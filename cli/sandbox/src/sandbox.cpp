@@ -1,0 +1,336 @@
+#include "cli/sandbox/sandbox.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <linux/fs.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <string_view>
+
+#include "et_schema/base/error.h"
+#include "et_schema/base/words.h"
+
+namespace understudy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What Debian 12's headers do not have.
+constexpr std::uint64_t kTruncate = 1ULL << 14U;
+constexpr std::uint64_t kScopeSignal = 1ULL << 1U;
+constexpr int kVersionOfRefer = 2;
+constexpr int kVersionOfTruncate = 3;
+constexpr int kVersionOfScopes = 6;
+struct Rules {
+  std::uint64_t files = 0;
+  std::uint64_t ports = 0;
+  std::uint64_t scopes = 0;
+};
+
+constexpr std::uint64_t kWrite = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
+constexpr std::uint64_t kFiles =
+    kWrite | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
+constexpr std::uint64_t kTree =
+    kFiles | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REFER;
+constexpr std::uint64_t kAll = kTree | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+                               LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                               LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_EXECUTE;
+
+/// A place that can be written beside the outputs. One that is not there needs no right.
+struct Place {
+  bool SandboxNeeds::*need;
+  std::string_view path;  ///< "$NAME": what the variable names; "…*": what begins so
+  std::uint64_t rights;
+};
+
+constexpr Place kPlaces[] = {
+    {nullptr, "/dev/null", kWrite},
+    // Ranks of one host share memory. The launcher's folder is the job's own.
+    {&SandboxNeeds::has_ranks, "/dev/shm", kFiles},
+    {&SandboxNeeds::has_ranks, "/dev/zero", kWrite},
+    {&SandboxNeeds::has_ranks, "$PMIX_SERVER_TMPDIR", kTree},
+    // Networks' adapters.
+    {&SandboxNeeds::has_ranks, "/dev/infiniband", kWrite},
+    {&SandboxNeeds::has_ranks, "/dev/cxi*", kWrite},
+    {&SandboxNeeds::has_ranks, "/dev/hfi*", kWrite},
+    {&SandboxNeeds::has_ranks, "/dev/xpmem", kWrite},
+    {&SandboxNeeds::has_gpu, "/dev/nvidia*", kWrite},
+    // CUDA's driver names its threads there, and does not open if it cannot.
+    {&SandboxNeeds::has_gpu, "/proc/self/task", kWrite},
+    {&SandboxNeeds::has_gpu, "/dev/kfd", kWrite},
+    {&SandboxNeeds::has_gpu, "/dev/dri", kWrite},
+    {&SandboxNeeds::has_gpu, "/dev/shm", kFiles},
+    // Not the user's own one in ~/.nv: his other programs run what lies there.
+    {&SandboxNeeds::has_gpu, "$CUDA_CACHE_PATH", kTree},
+};
+
+std::vector<fs::path> files_of(const Place& place) {
+  if (place.path.starts_with('$')) {
+    const char* const named = std::getenv(std::string(place.path.substr(1)).c_str());
+    return named != nullptr ? std::vector<fs::path>{named} : std::vector<fs::path>();
+  }
+  if (!place.path.ends_with('*')) {
+    return {place.path};
+  }
+  const std::string_view begin = place.path.substr(0, place.path.size() - 1);
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(fs::path(begin).parent_path(), error)) {
+    if (entry.path().string().starts_with(begin)) {
+      files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+/// Restricts the calling thread to what `needs` names. Returns whether the kernel does so.
+bool restrict_to_writable(const SandboxNeeds& needs) {
+  const long version =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  const Rules rules{.files = kAll & ~(version < kVersionOfTruncate ? kTruncate : 0) &
+                             ~(version < kVersionOfRefer ? LANDLOCK_ACCESS_FS_REFER : 0) &
+                             ~(needs.starts_programs ? LANDLOCK_ACCESS_FS_EXECUTE : 0),
+                    .scopes = version < kVersionOfScopes ? 0 : kScopeSignal};
+  // An older kernel knows the first member alone.
+  const std::size_t size = version < kVersionOfScopes ? sizeof(rules.files) : sizeof(rules);
+  const auto ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
+  const auto allow = [&](const fs::path& path, std::uint64_t rights) {
+    const int place = open(path.c_str(), O_PATH | O_CLOEXEC);
+    landlock_path_beneath_attr rule{};
+    rule.allowed_access = rights & rules.files;
+    rule.parent_fd = place;
+    syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    close(place);
+  };
+  for (const fs::path output : needs.outputs) {
+    std::error_code error;
+    const bool is_in_place = fs::exists(output, error) && !fs::is_regular_file(output, error);
+    allow(is_in_place ? output : fs::absolute(output, error).parent_path(),
+          is_in_place ? kWrite : kFiles);  // in place: /dev/null, a pipe
+  }
+  for (const fs::path folder : needs.folders) {
+    allow(folder, kTree);
+  }
+  for (const Place& place : kPlaces) {
+    if (place.need == nullptr || needs.*place.need) {
+      for (const fs::path& file : files_of(place)) {
+        allow(file, place.rights);
+      }
+    }
+  }
+  const bool holds = ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+  close(ruleset);
+  return holds;
+}
+
+using Conditions = std::vector<scmp_arg_cmp>;
+
+/// The kernel looks at the low half of an int; a caller may put anything into the other one.
+scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, 0xffffffffU, value};
+}
+scmp_arg_cmp is_not(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_NE, value, 0};
+}
+scmp_arg_cmp has_bit(std::uint64_t bit) {
+  return {0, SCMP_CMP_MASKED_EQ, bit, bit};
+}
+
+/// Calls are denied if all conditions of any of the lists hold.
+struct Denied {
+  bool applies = true;
+  std::string_view calls;  ///< words, by the kernel's names
+  std::vector<Conditions> when = {{}};
+};
+
+/// What code that computes has no use for.
+std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
+  // Requests of terminals, and of files' owners, that the C library's headers share with others'.
+  constexpr std::uint64_t kTypes = 0x5412;   // TIOCSTI
+  constexpr std::uint64_t kPastes = 0x541c;  // TIOCLINUX
+  constexpr std::uint64_t kOwns = 0x8901;    // FIOSETOWN
+  constexpr std::uint64_t kOwnsSocket = 0x8902;
+  const auto own = static_cast<std::uint64_t>(getpid());
+  const bool has_company = needs.has_ranks || needs.has_gpu;
+  const bool is_last = !needs.starts_programs;
+  return {
+      // io_uring, and files by their handles, would pass by the rest.
+      {true,
+       "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease pidfd_getfd "
+       "io_uring_setup open_by_handle_at mount umount2 pivot_root chroot open_tree move_mount "
+       "fsopen fsmount mount_setattr setns unshare bpf init_module finit_module delete_module "
+       "kexec_load kexec_file_load reboot keyctl add_key request_key settimeofday clock_settime "
+       "sethostname"},
+      {true,
+       "clone",
+       {{has_bit(CLONE_NEWNS)},
+        {has_bit(CLONE_NEWCGROUP)},
+        {has_bit(CLONE_NEWUTS)},
+        {has_bit(CLONE_NEWIPC)},
+        {has_bit(CLONE_NEWUSER)},
+        {has_bit(CLONE_NEWPID)},
+        {has_bit(CLONE_NEWNET)}}},
+      // What Landlock does not know of, and older versions of it.
+      {true,
+       "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr fsetxattr "
+       "setxattrat removexattr lremovexattr fremovexattr removexattrat utime utimes futimesat "
+       "utimensat truncate"},
+      {true,
+       "ioctl",
+       {{is(1, kTypes)},
+        {is(1, kPastes)},
+        {is(1, kOwns)},
+        {is(1, kOwnsSocket)},
+        {is(1, FS_IOC_SETFLAGS)},
+        {is(1, FS_IOC32_SETFLAGS)},
+        {is(1, FS_IOC_FSSETXATTR)}}},
+      // Other processes. A thread's number does not tell whose it is: sched_setaffinity is left.
+      {true, "fcntl", {{is(1, F_SETOWN)}, {is(1, F_SETOWN_EX)}}},
+      {true, "setpriority ioprio_set", {{is_not(1, 0)}}},
+      {true,
+       "setpriority sched_setscheduler sched_setparam sched_setattr prlimit64 migrate_pages "
+       "move_pages",
+       {{is_not(0, 0)}}},
+      // Signal 0 asks whether a process is there.
+      {is_last, "kill", {{is_not(0, own), is_not(1, 0)}}},
+      {is_last, "tgkill rt_sigqueueinfo rt_tgsigqueueinfo", {{is_not(0, own)}}},
+      {is_last, "tkill pidfd_send_signal execve execveat"},
+      // Ranks connect when they first speak to each other; a GPU's libraries hand each other
+      // descriptors through local sockets.
+      {!has_company, "socket socketpair shmat mq_open"},
+      {has_company, "socket", {{{0, SCMP_CMP_GE, AF_PACKET, 0}}}},
+      {has_company && !needs.has_gpu, "socket", {{is(0, AF_UNIX)}}},
+      {has_company && !needs.has_gpu, "socketpair"},
+  };
+}
+
+/// Debian 12's library does not know the newest ones.
+int number_of(std::string_view call) {
+  return call == "fchmodat2"       ? 452
+         : call == "setxattrat"    ? 463
+         : call == "removexattrat" ? 466
+                                   : seccomp_syscall_resolve_name(std::string(call).c_str());
+}
+
+/// Denies the calls to all threads. Returns whether the kernel does so.
+bool load_denied_calls(const SandboxNeeds& needs) {
+  const std::unique_ptr<void, decltype(&seccomp_release)> filter(seccomp_init(SCMP_ACT_ALLOW),
+                                                                 &seccomp_release);
+  // Without the second one older kernels slow down all code of the process, against speculation.
+  if (filter == nullptr ||
+      seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, needs.is_of_thread ? 0 : 1) != 0 ||
+      seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1) != 0) {
+    return false;
+  }
+  const auto deny = [&](int call, int error, const Conditions& conditions) {
+    return call == __NR_SCMP_ERROR ||
+           seccomp_rule_add_array(filter.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(error)), call,
+                                  static_cast<unsigned>(conditions.size()), conditions.data()) == 0;
+  };
+  for (const Denied& row : denied_calls(needs)) {
+    for (const Conditions& conditions : row.when) {
+      if (row.applies && et_schema::any_word(row.calls, [&](std::string_view call) {
+            return !deny(number_of(call), EPERM, conditions);
+          })) {
+        return false;
+      }
+    }
+  }
+  // Its flags lie in memory, where no filter sees them. The C library then calls clone.
+  return deny(SCMP_SYS(clone3), ENOSYS, {}) && seccomp_load(filter.get()) == 0;
+}
+
+std::size_t threads_of_process() {
+  std::error_code error;
+  const fs::directory_iterator threads("/proc/self/task", error);
+  return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
+}
+
+/// NVIDIA's driver loads its part for computing on first use, by a program that takes root's
+/// rights. Once they are given up it cannot.
+void load_gpu_driver() {
+  if (access("/dev/nvidiactl", F_OK) != 0 || access("/dev/nvidia-uvm", F_OK) == 0) {
+    return;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/usr/bin/nvidia-modprobe", "nvidia-modprobe", "-c", "0", "-u", nullptr);
+    _exit(1);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+
+void Sandbox::confine_files(Sandboxing when, const SandboxNeeds& needs) {
+  when_ = when;
+  needs_ = needs;
+  if (when_ == Sandboxing::kOff) {
+    return;
+  }
+  if (needs_.has_gpu) {
+    load_gpu_driver();
+  }
+  threads_outside_ = threads_of_process() - 1;
+  files_hold_ = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && restrict_to_writable(needs_);
+}
+
+void Sandbox::deny_calls() {
+  if (when_ == Sandboxing::kOff) {
+    return;
+  }
+  calls_hold_ = load_denied_calls(needs_);
+  refuse_gaps();
+}
+
+void Sandbox::deny_programs() {
+  if (when_ != Sandboxing::kOff && needs_.starts_programs) {
+    needs_.starts_programs = false;
+    deny_calls();
+  }
+}
+
+std::string Sandbox::held() const {
+  std::vector<std::string> parts;
+  if (files_hold_) {
+    parts.push_back(threads_outside_ == 0
+                        ? "files"
+                        : fmt::format("files (but for {} threads)", threads_outside_));
+  }
+  if (calls_hold_ && !needs_.starts_programs) {
+    parts.emplace_back("programs");
+  }
+  if (calls_hold_ && !needs_.has_ranks && !needs_.has_gpu) {
+    parts.emplace_back("sockets");
+  }
+  return parts.empty() ? "off" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void Sandbox::refuse_gaps() const {
+  if (when_ != Sandboxing::kOn || (files_hold_ && calls_hold_ && threads_outside_ == 0)) {
+    return;
+  }
+  throw et_schema::run_failed(
+      "the sandbox cannot be closed",
+      {.field = "--sandbox on",
+       .expected = "a kernel with Landlock (Linux 5.13) and seccomp, and no thread before it",
+       .got = "what holds: " + held(),
+       .hint = "Use a newer kernel, or one that allows both inside of this container, and no "
+               "library that starts threads as it is loaded; --sandbox auto goes on with what "
+               "there is."});
+}
+
+}  // namespace understudy::cli

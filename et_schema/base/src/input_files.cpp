@@ -1,0 +1,149 @@
+#include "et_schema/base/input_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include "et_schema/base/error.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/trace_start.h"
+#include "et_schema/base/unpack.h"
+
+namespace understudy::et_schema {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error cannot_read(const std::string& path, std::string got) {
+  return bad_input(
+      "a file that cannot be read",
+      {.file = path, .expected = "a file or folder that can be read", .got = std::move(got)});
+}
+
+/// The first bytes of a file, which show its format.
+std::string read_start(const std::string& path) {
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  std::string start(kSniffBytes, '\0');
+  if (!stream ||
+      (!stream.read(start.data(), static_cast<std::streamsize>(start.size())) && stream.bad())) {
+    throw cannot_read(path, std::strerror(errno));
+  }
+  start.resize(static_cast<std::size_t>(stream.gcount()));
+  return start;
+}
+
+std::string read_plain(const std::string& path, UnpackBudget& budget) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) {
+    throw cannot_read(path, error.message());
+  }
+  budget.add(path, size, size, {});
+  std::ifstream stream(path, std::ios::binary);
+  std::string data(size, '\0');
+  if (!stream.read(data.data(), static_cast<std::streamsize>(size)) && stream.bad()) {
+    throw cannot_read(path, std::strerror(errno));
+  }
+  data.resize(static_cast<std::size_t>(stream.gcount()));
+  return data;
+}
+
+void read_one_file(const std::string& path, UnpackBudget& budget,
+                   const std::function<void(InputFile&&)>& consume) {
+  check_file_name(path);
+  const std::string start = read_start(path);
+  if (find_packing(start) != Packing::kPlain) {
+    unpack({.name = path, .path = path, .memory = {}}, budget, consume);
+    return;
+  }
+  refuse_deep_start(path, start);
+  consume({.name = path, .data = read_plain(path, budget)});
+}
+
+bool is_named_json(const std::string& path) {
+  return path.ends_with(".json") || path.ends_with(".json.gz");
+}
+
+/// Whether to read a file of a folder: JSON files, by name or content, other formats of traces, and
+/// gzipped files.
+bool is_candidate(const std::string& path) {
+  if (is_named_json(path)) {
+    return true;
+  }
+  const std::string start = read_start(path);
+  return find_packing(start) == Packing::kGzip || starts_as_trace(start);
+}
+
+void read_folder(const std::string& path, UnpackBudget& budget,
+                 const std::function<void(InputFile&&)>& consume) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code type_error;
+    if (entry->is_regular_file(type_error) && !entry->path().filename().string().starts_with('.')) {
+      names.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    throw cannot_read(path, error.message());
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (is_candidate(name)) {
+      read_one_file(name, budget, consume);
+    }
+  }
+}
+
+}  // namespace
+
+void read_input_files(const std::string& path, UnpackBudget& budget,
+                      const std::function<void(InputFile&&)>& consume) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    throw cannot_read(path, "no such file or folder");
+  }
+  if (error) {
+    throw cannot_read(path, error.message());
+  }
+  if (fs::is_directory(status)) {
+    read_folder(path, budget, consume);
+  } else {
+    read_one_file(path, budget, consume);
+  }
+}
+
+void read_input_files(const std::string& path, const ReadLimits& limits,
+                      const std::function<void(InputFile&&)>& consume) {
+  UnpackBudget budget(limits);
+  read_input_files(path, budget, consume);
+}
+
+void read_input_bytes(std::string_view bytes, const std::string& name, const ReadLimits& limits,
+                      const std::function<void(InputFile&&)>& consume) {
+  UnpackBudget budget(limits);
+  if (find_packing(bytes) != Packing::kPlain) {
+    unpack({.name = name, .path = {}, .memory = bytes}, budget, consume);
+    return;
+  }
+  budget.add(name, bytes.size(), bytes.size(), {});
+  refuse_deep_start(name, bytes.substr(0, kSniffBytes));
+  consume({.name = name, .data = std::string(bytes)});
+}
+
+bool may_be_input(const std::string& path) {
+  if (is_named_json(path)) {
+    return true;
+  }
+  const std::string start = read_start(path);
+  return find_packing(start) != Packing::kPlain || starts_as_trace(start);
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,289 @@
+#include "et_schema/base/json_repair.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace understudy::et_schema {
+namespace {
+
+constexpr std::size_t kNone = std::string_view::npos;
+/// A longer name counts as damage that cannot be repaired.
+constexpr std::size_t kLongestName = std::size_t{1} << 20U;
+constexpr unsigned char kFirstPrintable = 0x20;
+
+bool is_hex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/// True if the text can stand between the quotes of a JSON string.
+bool is_escaped(std::string_view text) {
+  constexpr std::size_t kHexDigits = 4;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (static_cast<unsigned char>(text[i]) < kFirstPrintable || text[i] == '"') {
+      return false;
+    }
+    if (text[i] != '\\') {
+      continue;
+    }
+    ++i;
+    if (i == text.size()) {
+      return false;
+    }
+    if (text[i] == 'u') {
+      const std::string_view digits = text.substr(i + 1, kHexDigits);
+      if (digits.size() < kHexDigits || !std::all_of(digits.begin(), digits.end(), is_hex)) {
+        return false;
+      }
+    } else if (std::string_view("\"\\/bfnrt").find(text[i]) == kNone) {
+      return false;
+    }
+  }
+  return simdjson::validate_utf8(text.data(), text.size());
+}
+
+/// The name as the program spelled it, as a JSON string without its quotes. A writer that leaves
+/// one character unescaped escapes none.
+std::string escape(std::string_view raw) {
+  const bool is_utf8 = simdjson::validate_utf8(raw.data(), raw.size());
+  constexpr unsigned char kFirstBeyondAscii = 0x80;
+  std::string text;
+  text.reserve(raw.size());
+  for (const char c : raw) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (byte < kFirstPrintable) {
+      fmt::format_to(std::back_inserter(text), "\\u{:04x}", static_cast<unsigned>(byte));
+    } else if (byte >= kFirstBeyondAscii && !is_utf8) {
+      text += "\\ufffd";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+/// Where the quoted text of the object's name begins (after its quote), or kNone.
+std::size_t find_name(std::string_view json, std::size_t begin) {
+  constexpr int kMostKeysBefore = 16;
+  std::size_t position = skip_space(json, begin + 1);
+  for (int i = 0; i < kMostKeysBefore; ++i) {
+    if (position >= json.size() || json[position] != '"') {
+      return kNone;
+    }
+    const std::size_t key_begin = position + 1;
+    const std::size_t key_end = find_string_end(json, key_begin);
+    if (key_end == kNone) {
+      return kNone;
+    }
+    position = skip_space(json, key_end + 1);
+    if (position >= json.size() || json[position] != ':') {
+      return kNone;
+    }
+    position = skip_space(json, position + 1);
+    if (position >= json.size()) {
+      return kNone;
+    }
+    if (json.substr(key_begin, key_end - key_begin) == "name") {
+      return json[position] == '"' ? position + 1 : kNone;
+    }
+    if (json[position] == '{' || json[position] == '[') {
+      const ScanResult skipped = scan_brackets(json, position);
+      if (skipped.status != ScanStatus::kComplete) {
+        return kNone;
+      }
+      position = skipped.end;
+    } else if (json[position] == '"') {
+      position = find_string_end(json, position + 1);
+      if (position == kNone) {
+        return kNone;
+      }
+      ++position;
+    } else {
+      position = std::min(json.find_first_of(", \t\r\n}\"", position), json.size());
+    }
+    position = skip_space(json, position);
+    if (position < json.size() && json[position] == ',') {
+      position = skip_space(json, position + 1);
+    }
+  }
+  return kNone;
+}
+
+/// True if `"key":` with one of the keys stands at `position`.
+bool is_key(std::string_view json, std::size_t position, std::span<const std::string_view> keys) {
+  if (position >= json.size() || json[position] != '"') {
+    return false;
+  }
+  const std::string_view rest = json.substr(position + 1);
+  return std::any_of(keys.begin(), keys.end(), [rest](std::string_view key) {
+    if (!rest.starts_with(key) || rest.size() <= key.size() || rest[key.size()] != '"') {
+      return false;
+    }
+    const std::size_t colon = skip_space(rest, key.size() + 1);
+    return colon < rest.size() && rest[colon] == ':';
+  });
+}
+
+bool is_followed_by_comma_and_key(std::string_view json, std::size_t position,
+                                  std::span<const std::string_view> keys) {
+  position = skip_space(json, position);
+  return position < json.size() && json[position] == ',' &&
+         is_key(json, skip_space(json, position + 1), keys);
+}
+
+/// A sound string ends as JSON says, and what may follow a name comes next: a key, even if the
+/// comma before it is missing, or the end of the object.
+bool is_sound_string(std::string_view json, std::size_t begin, std::size_t end,
+                     std::span<const std::string_view> keys) {
+  if (end == kNone || !is_escaped(json.substr(begin, end - begin))) {
+    return false;
+  }
+  const std::size_t next = skip_space(json, end + 1);
+  return is_followed_by_comma_and_key(json, next, keys) || is_key(json, next, keys) ||
+         (next < json.size() && json[next] == '}');
+}
+
+/// The quote that ends a name whose quotes are not escaped: the first one before a key.
+std::size_t find_raw_name_end(std::string_view json, std::size_t begin,
+                              std::span<const std::string_view> keys) {
+  const std::string_view window = json.substr(0, std::min(json.size(), begin + kLongestName));
+  for (std::size_t quote = window.find('"', begin); quote != kNone;
+       quote = window.find('"', quote + 1)) {
+    if (is_followed_by_comma_and_key(json, quote + 1, keys)) {
+      return quote;
+    }
+  }
+  return kNone;
+}
+
+/// The text that printf writes for a double that JSON has no number for.
+bool is_bare_nonfinite(std::string_view token) {
+  constexpr std::array<std::string_view, 8> kTokens = {"nan", "-nan", "inf",      "-inf",
+                                                       "NaN", "-NaN", "Infinity", "-Infinity"};
+  return std::find(kTokens.begin(), kTokens.end(), token) != kTokens.end();
+}
+
+/// Copies JSON text and corrects its commas.
+class CommaRepair {
+ public:
+  explicit CommaRepair(std::string_view text) : text_(text) { fixed_.reserve(text.size()); }
+
+  [[nodiscard]] std::string run() {
+    std::size_t position = 0;
+    while (position < text_.size()) {
+      position = step(position);
+    }
+    return std::move(fixed_);
+  }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+ private:
+  enum class Last : std::uint8_t { kOpen, kComma, kColon, kValue };
+
+  /// Copies the token at `position`; returns where the next one begins.
+  std::size_t step(std::size_t position) {
+    const char c = text_[position];
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
+      fixed_ += c;
+      return position + 1;
+    }
+    if (c == ',') {
+      if (last_ == Last::kValue) {
+        comma_at_ = fixed_.size();
+        fixed_ += c;
+        last_ = Last::kComma;
+      } else {
+        ++count_;
+      }
+      return position + 1;
+    }
+    if (c == '}' || c == ']') {
+      if (last_ == Last::kComma) {
+        fixed_.erase(comma_at_, 1);
+        ++count_;
+      }
+      fixed_ += c;
+      last_ = Last::kValue;
+      return position + 1;
+    }
+    if (c == ':') {
+      fixed_ += c;
+      last_ = Last::kColon;
+      return position + 1;
+    }
+    if (last_ == Last::kValue) {
+      fixed_ += ',';
+      ++count_;
+    }
+    return copy_value(position);
+  }
+
+  std::size_t copy_value(std::size_t position) {
+    if (text_[position] == '{' || text_[position] == '[') {
+      fixed_ += text_[position];
+      last_ = Last::kOpen;
+      return position + 1;
+    }
+    std::size_t end = 0;
+    if (text_[position] == '"') {
+      end = find_string_end(text_, position + 1);
+      end = end == kNone ? text_.size() : end + 1;
+    } else {
+      end = std::min(text_.find_first_of(" \t\r\n,:{}[]\"", position + 1), text_.size());
+    }
+    const std::string_view token = text_.substr(position, end - position);
+    fixed_ += is_bare_nonfinite(token) ? "null" : token;
+    last_ = Last::kValue;
+    return end;
+  }
+
+  std::string_view text_;
+  std::string fixed_;
+  std::size_t comma_at_ = 0;
+  std::uint64_t count_ = 0;
+  Last last_ = Last::kOpen;
+};
+
+}  // namespace
+
+RepairedObject repair_object(std::string_view json, std::size_t begin,
+                             std::span<const std::string_view> keys) {
+  RepairedObject result;
+  const std::size_t name_begin = find_name(json, begin);
+  std::size_t name_end = kNone;
+  if (name_begin != kNone) {
+    name_end = find_string_end(json, name_begin);
+    if (!is_sound_string(json, name_begin, name_end, keys)) {
+      name_end = find_raw_name_end(json, name_begin, keys);
+      result.name_repaired = name_end != kNone;
+    }
+  }
+  const ScanResult scan =
+      name_end == kNone ? scan_brackets(json, begin) : scan_brackets(json, name_end + 1, 1);
+  result.status = scan.status;
+  result.end = scan.end;
+  if (scan.status != ScanStatus::kComplete) {
+    return result;
+  }
+  std::string text;
+  if (result.name_repaired) {
+    text = std::string(json.substr(begin, name_begin - begin)) +
+           escape(json.substr(name_begin, name_end - name_begin)) +
+           std::string(json.substr(name_end, scan.end - name_end));
+  } else {
+    text = std::string(json.substr(begin, scan.end - begin));
+  }
+  CommaRepair commas(text);
+  result.text = commas.run();
+  result.commas_repaired = commas.count();
+  return result;
+}
+
+}  // namespace understudy::et_schema

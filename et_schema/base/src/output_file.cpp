@@ -1,0 +1,198 @@
+#include "et_schema/base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <system_error>
+
+#include "descriptor.h"
+#include "et_schema/base/error.h"
+
+namespace understudy::et_schema {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail_to_write(const std::string& path, std::string got, std::string hint) {
+  throw run_failed("the file cannot be written",
+                   {.file = path,
+                    .expected = "a place that can be written, with enough room",
+                    .got = std::move(got),
+                    .hint = std::move(hint)});
+}
+
+[[noreturn]] void fail_to_write(const std::string& path, int error) {
+  fail_to_write(path, std::generic_category().message(error),
+                "choose another place for the output");
+}
+
+// 0, or the errno of the write that failed.
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno != EINTR) {
+      return errno;
+    }
+    content.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return 0;
+}
+
+/// Writes a file or folder through to the disk: 0, or the errno of a disk that failed. Some file
+/// systems have nothing to write there, and a folder that cannot be read cannot be written through.
+int sync(int descriptor) {
+  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EBADF) {
+    return 0;
+  }
+  return errno;
+}
+
+/// Standard output and other files that this process has open, by Linux' names for them. They are
+/// links to anything, and a file that they lead to must not be replaced.
+std::optional<int> open_already(const std::string& path) {
+  if (path == "/dev/stdout") {
+    return STDOUT_FILENO;
+  }
+  if (path == "/dev/stderr") {
+    return STDERR_FILENO;
+  }
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    int number = 0;
+    const char* const end = path.data() + path.size();
+    if (path.starts_with(folder) &&
+        std::from_chars(path.data() + folder.size(), end, number).ptr == end) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Writes to a device or a pipe, which a rename cannot replace and which holds nothing to keep
+/// whole.
+void write_in_place(const std::string& path, const std::string& content) {
+  if (const std::optional<int> descriptor = open_already(path)) {
+    if (const int error = write_all(*descriptor, content); error != 0) {
+      fail_to_write(path, error);
+    }
+    return;
+  }
+  const Descriptor target(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  struct stat status {};
+  if (!target.is_open() || ::fstat(target.get(), &status) != 0) {
+    fail_to_write(path, errno);
+  }
+  // A file may have appeared by now.
+  const int error = S_ISREG(status.st_mode) ? EEXIST : write_all(target.get(), content);
+  if (error != 0) {
+    fail_to_write(path, error);
+  }
+}
+
+Descriptor open_folder(const fs::path& folder) {
+  Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor.is_open() && errno == EACCES) {
+    // The folder can be written but not read.
+    descriptor = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  }
+  return descriptor;
+}
+
+/// A new file with a name that no file had.
+struct Temporary {
+  std::string name;
+  Descriptor file;
+};
+
+Temporary make_temporary(const Descriptor& folder, const std::string& beside) {
+  constexpr mode_t kMode = 0666;            // less the user's umask
+  constexpr std::size_t kMostOfName = 200;  // the longest names leave no room for the rest
+  constexpr int kMostTries = 100;
+  std::random_device random;
+  Temporary made;
+  for (int tries = 0; tries < kMostTries && !made.file.is_open(); ++tries) {
+    const std::uint64_t number = (std::uint64_t{random()} << 32U) | random();
+    // The name is hidden, so that readers of the folder ignore what a killed program has left.
+    made.name = "." + beside.substr(0, kMostOfName) + ".part-" + std::to_string(number);
+    made.file = Descriptor(::openat(folder.get(), made.name.c_str(),
+                                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+    if (!made.file.is_open() && errno != EEXIST) {
+      break;
+    }
+  }
+  return made;
+}
+
+/// 0, or the errno of what failed. The content is on the disk before the name, and the name before
+/// this returns. So whenever program or machine stop, a file with the name is whole.
+int write_new(const fs::path& path, const std::string& content) {
+  const Descriptor folder = open_folder(path.has_parent_path() ? path.parent_path() : ".");
+  const std::string name = path.filename();
+  Temporary temporary;
+  if (folder.is_open()) {
+    temporary = make_temporary(folder, name);
+  }
+  if (!temporary.file.is_open()) {
+    return errno;
+  }
+  int error = write_all(temporary.file.get(), content);
+  if (error == 0) {
+    error = sync(temporary.file.get());
+  }
+  if (error == 0 && temporary.file.close() != 0) {
+    error = errno;
+  }
+  if (error == 0 &&
+      ::renameat(folder.get(), temporary.name.c_str(), folder.get(), name.c_str()) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    ::unlinkat(folder.get(), temporary.name.c_str(), 0);
+    return error;
+  }
+  return sync(folder.get());
+}
+
+}  // namespace
+
+OutputPlace output_place(const std::string& path) {
+  struct stat status {};
+  if (open_already(path)) {
+    return OutputPlace::kInPlace;
+  }
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) {
+    return OutputPlace::kFolder;
+  }
+  if (is_there && !S_ISREG(status.st_mode)) {
+    return OutputPlace::kInPlace;
+  }
+  const bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+  return is_link ? OutputPlace::kLink : OutputPlace::kNewFile;
+}
+
+void write_file_atomically(const std::string& path, const std::string& content) {
+  switch (output_place(path)) {
+    case OutputPlace::kFolder:
+      fail_to_write(path, EISDIR);
+    case OutputPlace::kLink:
+      fail_to_write(path, "a symbolic link", "name the file that it leads to, or remove the link");
+    case OutputPlace::kInPlace:
+      write_in_place(path, content);
+      return;
+    case OutputPlace::kNewFile:
+      break;
+  }
+  if (const int error = write_new(path, content); error != 0) {
+    fail_to_write(path, error);
+  }
+}
+
+}  // namespace understudy::et_schema

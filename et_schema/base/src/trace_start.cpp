@@ -1,0 +1,154 @@
+#include "et_schema/base/trace_start.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "et_schema/base/error.h"
+#include "et_schema/base/json_scan.h"
+
+namespace understudy::et_schema {
+namespace {
+
+enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
+
+/// Takes a base-128 number; nothing if it is cut off or has more than ten bytes.
+std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
+  constexpr std::size_t kMostBytes = 10;
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < std::min(bytes.size(), kMostBytes); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    value |= static_cast<std::uint64_t>(byte & 0x7fU) << (7 * i);
+    if (byte < 0x80) {
+      bytes.remove_prefix(i + 1);
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+struct Tag {
+  std::uint64_t field = 0;
+  WireType type = WireType::kVarint;
+};
+
+using IsField = bool (*)(Tag);
+
+bool is_metadata_field(Tag tag) {
+  return tag.type == WireType::kLength && (tag.field == 1 || tag.field == 2);
+}
+
+/// Lists of numbers may be packed or not.
+bool is_node_field(Tag tag) {
+  constexpr std::uint64_t kName = 2;
+  constexpr std::uint64_t kCtrlDeps = 4;
+  constexpr std::uint64_t kDataDeps = 5;
+  constexpr std::uint64_t kInputs = 8;
+  constexpr std::uint64_t kAttributes = 10;
+  if (tag.field == kCtrlDeps || tag.field == kDataDeps) {
+    return tag.type == WireType::kLength || tag.type == WireType::kVarint;
+  }
+  const bool is_message = tag.field == kName || tag.field >= kInputs;
+  return tag.field >= 1 && tag.field <= kAttributes &&
+         tag.type == (is_message ? WireType::kLength : WireType::kVarint);
+}
+
+/// Whether a message has only such fields; one that is cut off with `is_cut` may end anywhere.
+bool has_fields(std::string_view message, bool is_cut, IsField is_field) {
+  while (!message.empty()) {
+    const std::optional<std::uint64_t> key = take_varint(message);
+    if (!key) {
+      return is_cut;
+    }
+    const Tag tag{*key >> 3U, static_cast<WireType>(*key & 7U)};
+    if (!is_field(tag)) {
+      return false;
+    }
+    const std::optional<std::uint64_t> value = take_varint(message);
+    if (!value) {
+      return is_cut;
+    }
+    if (tag.type == WireType::kLength) {
+      if (*value > message.size()) {
+        return is_cut;
+      }
+      message.remove_prefix(static_cast<std::size_t>(*value));
+    }
+  }
+  return true;
+}
+
+/// A message with its length; nothing if the length is not whole.
+struct Message {
+  std::string_view bytes;
+  bool is_cut = false;
+};
+std::optional<Message> take_message(std::string_view& bytes) {
+  const std::optional<std::uint64_t> length = take_varint(bytes);
+  if (!length) {
+    return std::nullopt;
+  }
+  const std::size_t there =
+      static_cast<std::size_t>(std::min<std::uint64_t>(*length, bytes.size()));
+  const Message message{bytes.substr(0, there), *length > bytes.size()};
+  bytes.remove_prefix(there);
+  return message;
+}
+
+/// "{" is a length of 123 and "[" of 91, but JSON starts so too: an object, or a list of them.
+bool starts_as_objects(std::string_view start) {
+  std::size_t first = 0;
+  if (start.starts_with('[')) {
+    first = skip_space(start, 1);
+  }
+  if (first >= start.size() || start[first] != '{') {
+    return false;
+  }
+  const std::size_t next = skip_space(start, first + 1);
+  return next == start.size() || start[next] == '"' || start[next] == '}';
+}
+
+using StartsAs = bool (*)(std::string_view start);
+constexpr std::array<StartsAs, 1> kBinaryStarts = {starts_as_chakra};
+
+}  // namespace
+
+bool starts_as_chakra(std::string_view start) {
+  if (starts_as_objects(start)) {
+    return false;
+  }
+  const std::optional<Message> metadata = take_message(start);
+  if (!metadata || !has_fields(metadata->bytes, metadata->is_cut, is_metadata_field)) {
+    return false;
+  }
+  const std::optional<Message> node = take_message(start);
+  if (!node) {
+    return !metadata->bytes.empty();
+  }
+  return (node->is_cut || !node->bytes.empty()) &&
+         has_fields(node->bytes, node->is_cut, is_node_field);
+}
+
+bool starts_as_binary_trace(std::string_view start) {
+  return std::ranges::any_of(kBinaryStarts,
+                             [start](StartsAs starts_as) { return starts_as(start); });
+}
+
+bool starts_as_trace(std::string_view start) {
+  const std::size_t first = find_json_start(start);
+  return (first < start.size() && start[first] == '{') || starts_as_objects(start.substr(first)) ||
+         starts_as_binary_trace(start);
+}
+
+void refuse_deep_start(const std::string& name, std::string_view start) {
+  const std::size_t first = find_json_start(start);
+  if (!starts_as_binary_trace(start) && first < start.size() &&
+      (start[first] == '{' || start[first] == '[') &&
+      scan_brackets(start, first).status == ScanStatus::kTooDeep) {
+    throw too_deep().with_file(name);
+  }
+}
+
+}  // namespace understudy::et_schema

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "et_schema/formats/bench/bench.h"
+#include "generator/composer/plan/plan.h"
+
+namespace understudy::composer {
+
+/// Reads a plan's source. `annotation`: of traces, what runs below labels whose name contains it;
+/// throws if the source has no labels.
+using Load =
+    std::function<et_schema::Bench(const PlanSource& source, const std::string& annotation)>;
+
+/// What a piece consists of, to write wires by.
+struct PieceEnds {
+  std::string piece;
+  std::string source;
+  std::size_t instructions = 0;
+  std::vector<std::string> inputs;  ///< "float32[128, 784], of before the step"
+  std::vector<std::string> outputs;
+};
+
+/// The benchmark that a plan asks for. Throws Error (bad input), with the plan's line: a piece that
+/// selects nothing, pieces that overlap, a wire whose ends do not fit, ranks of a source that do
+/// not fit the job, communication whose ranks would not meet.
+[[nodiscard]] et_schema::Bench compose(const Plan& plan, const Load& load);
+
+/// Its pieces, on the first rank of each source.
+[[nodiscard]] std::vector<PieceEnds> list_pieces(const Plan& plan, const Load& load);
+
+}  // namespace understudy::composer

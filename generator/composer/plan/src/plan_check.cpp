@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <ranges>
+#include <regex>
+#include <set>
+
+#include "et_schema/base/error.h"
+#include "et_schema/base/regular_expression.h"
+#include "generator/composer/plan/plan.h"
+
+namespace understudy::composer {
+namespace {
+
+template <typename Named>
+std::vector<std::string> names_of(const std::vector<Named>& items) {
+  std::vector<std::string> names;
+  std::ranges::transform(items, std::back_inserter(names), &Named::name);
+  return names;
+}
+
+template <typename Named>
+void refuse_twice(const Plan& plan, const std::vector<Named>& items, const char* what) {
+  std::map<std::string, int> lines;
+  for (const Named& item : items) {
+    const auto [found, added] = lines.emplace(item.name, item.line);
+    if (!added) {
+      refuse_plan(plan.file, item.line, fmt::format("two {}s of one name", what),
+                  "names of their own",
+                  fmt::format("'{}' is also in line {}", item.name, found->second));
+    }
+  }
+}
+
+void refuse_unknown(const Plan& plan, int line, const char* what, const std::string& name,
+                    const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    refuse_plan(plan.file, line, fmt::format("a {} that the plan does not have", what),
+                known.empty() ? fmt::format("a {} (there is none)", what)
+                              : fmt::format("one of {}", fmt::join(known, ", ")),
+                name);
+  }
+}
+
+void check_piece(const Plan& plan, const PlanPiece& piece) {
+  refuse_unknown(plan, piece.line, "source", piece.source, names_of(plan.sources));
+  if (piece.nodes && piece.nodes->first > piece.nodes->second) {
+    refuse_plan(plan.file, piece.line, "a range of nodes that ends before it begins",
+                "FIRST-LAST with FIRST up to LAST",
+                fmt::format("{}-{}", piece.nodes->first, piece.nodes->second));
+  }
+  try {
+    static_cast<void>(et_schema::regular_expression(piece.operators));
+  } catch (const std::regex_error& error) {
+    refuse_plan(plan.file, piece.line, "the operators are not a regular expression",
+                "an expression as '^aten::mm$'",
+                fmt::format("{}: {}", piece.operators, error.what()));
+  }
+}
+
+void check_ranks(const Plan& plan, const PlanItem& item) {
+  const std::set<int> distinct(item.ranks.begin(), item.ranks.end());
+  const bool fits = std::all_of(item.ranks.begin(), item.ranks.end(),
+                                [&](int rank) { return rank >= 0 && rank < plan.ranks; });
+  if (!fits || distinct.size() != item.ranks.size()) {
+    refuse_plan(plan.file, item.line, "ranks that the new job does not have",
+                fmt::format("ranks from 0 to {}, each once", plan.ranks - 1),
+                fmt::format("[{}]", fmt::join(item.ranks, ", ")));
+  }
+}
+
+/// Occurrences in order, by name; two of one name are told apart by `as`.
+void collect(const Plan& plan, const std::vector<PlanItem>& items,
+             std::map<std::string, int>& order) {
+  for (const PlanItem& item : items) {
+    check_ranks(plan, item);
+    if (item.kind != PlanItem::Kind::kPiece) {
+      if (item.parts.size() < 2) {
+        refuse_plan(plan.file, item.line, "nothing to run beside each other", "two parts or more",
+                    fmt::format("{}", item.parts.size()));
+      }
+      collect(plan, item.parts, order);
+      continue;
+    }
+    refuse_unknown(plan, item.line, "piece", item.piece, names_of(plan.pieces));
+    const bool added = order.emplace(item.as, static_cast<int>(order.size())).second;
+    if (!added && item.as != item.piece) {
+      refuse_plan(plan.file, item.line, "two occurrences of one name", "names of their own",
+                  item.as);
+    }
+  }
+}
+
+/// A wire must lead forward in time; those that lead back close a circle.
+void check_wires(const Plan& plan, const std::map<std::string, int>& order) {
+  std::set<std::pair<std::string, std::size_t>> wired;
+  const auto names = std::views::keys(order);
+  const std::vector<std::string> known(names.begin(), names.end());
+  for (const PlanWire& wire : plan.wires) {
+    refuse_unknown(plan, wire.line, "occurrence", wire.from, known);
+    refuse_unknown(plan, wire.line, "occurrence", wire.to, known);
+    if (order.at(wire.from) >= order.at(wire.to)) {
+      refuse_plan(plan.file, wire.line, "a cycle: an occurrence waits for one that runs later",
+                  fmt::format("an output of what runs before {}", wire.to),
+                  fmt::format("one of {}", wire.from));
+    }
+    if (!wired.emplace(wire.to, wire.input).second) {
+      refuse_plan(plan.file, wire.line, "an input with two wires", "one",
+                  fmt::format("{}.{}", wire.to, wire.input));
+    }
+  }
+}
+
+}  // namespace
+
+void check_plan(const Plan& plan) {
+  refuse_twice(plan, plan.sources, "source");
+  refuse_twice(plan, plan.pieces, "piece");
+  for (const PlanPiece& piece : plan.pieces) {
+    check_piece(plan, piece);
+  }
+  std::map<std::string, int> order;
+  collect(plan, plan.run, order);
+  check_wires(plan, order);
+}
+
+void refuse_plan(const std::string& file, int line, const std::string& summary,
+                 const std::string& expected, const std::string& got, const std::string& hint) {
+  throw et_schema::bad_input(summary, {.file = file,
+                                       .field = line > 0 ? fmt::format("line {}", line) : "",
+                                       .expected = expected,
+                                       .got = got,
+                                       .hint = hint});
+}
+
+}  // namespace understudy::composer

@@ -1,0 +1,130 @@
+#include "call_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <variant>
+
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/model/unrecorded.h"
+#include "foreign_text.h"
+#include "showing.h"
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Instruction;
+using et_schema::SchemaArgument;
+
+ResultShape shape_of(const std::vector<std::string>& returns) {
+  if (returns.size() > 1) {
+    return ResultShape::kTuple;
+  }
+  if (returns.empty() || !returns.front().starts_with("Tensor")) {
+    return ResultShape::kNothing;  // a number: nothing reads it
+  }
+  return returns.front().ends_with(']') ? ResultShape::kTensors : ResultShape::kTensor;
+}
+
+/// As they were, but for epsilons that the trace's six decimals lost.
+std::vector<Argument> arguments_of(const Instruction& instruction, const Callable& callable) {
+  std::vector<Argument> arguments = instruction.args;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto* real = std::get_if<double>(&arguments[i].value);
+    if (real == nullptr) {
+      continue;
+    }
+    const SchemaArgument& argument = callable.arguments[i];
+    if (const auto epsilon = et_schema::lost_epsilon(instruction.name, argument.name,
+                                                     argument.default_value, *real)) {
+      arguments[i].value = *epsilon;
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+
+CallText CallWriter::write(const Instruction& instruction, const NextTensor& next,
+                           const Vectors& vectors) {
+  const Callable callable = read_callable(program_, instruction);
+  const std::vector<Argument> arguments = arguments_of(instruction, callable);
+  return {language_ == Language::kPython ? python_call(callable, arguments, next, vectors)
+                                         : cpp_call(callable, arguments, next, vectors),
+          shape_of(callable.returns)};
+}
+
+std::string CallWriter::object_of(const Callable& callable) {
+  const std::string schema = schema_of(callable);
+  std::string word(callable.name);
+  word += word.ends_with('_') ? "in_place" : "";
+  const std::string base =
+      identifier(fmt::format("{}::{}.{}", callable.space, word, callable.overload));
+  std::string object = base;
+  for (int number = 2; calls_.named.contains(object) && calls_.named.at(object).schema != schema;
+       ++number) {
+    object = fmt::format("{}_{}", base, number);
+  }
+  const auto [named, is_new] = calls_.named.try_emplace(object);
+  if (is_new) {
+    named->second.schema = schema;
+    named->second.positional = callable.positional;
+    if (const auto call = row_for(schema, language_)) {
+      calls_.has_rows = true;
+      named->second.row = call->row->source();
+      for (const std::optional<std::size_t>& argument : call->arguments) {
+        named->second.row_arguments.push_back(argument ? static_cast<int>(*argument) : -1);
+      }
+    }
+  }
+  return object;
+}
+
+std::string CallWriter::cpp_call(const Callable& callable, const std::vector<Argument>& recorded,
+                                 const NextTensor& next, const Vectors& vectors) {
+  const std::string object = object_of(callable);
+  const ArgumentStyle style{Language::kCpp, devices_, &vectors};
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    const SchemaArgument& argument = callable.arguments[i];
+    texts.push_back(argument.name == "pin_memory"
+                        ? "false"
+                        : argument_text(recorded[i], argument.type, style, next));
+  }
+  calls_.has_fbgemm = calls_.has_fbgemm || callable.space == "fbgemm";
+  return fmt::format("op::{}({})", object, fmt::join(texts, ", "));
+}
+
+std::string CallWriter::python_call(const Callable& callable, const std::vector<Argument>& recorded,
+                                    const NextTensor& next, const Vectors& vectors) {
+  const ArgumentStyle style{Language::kPython, devices_, &vectors};
+  const bool by_row = row_for(schema_of(callable), language_).has_value();
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    const SchemaArgument& argument = callable.arguments[i];
+    const std::string text = argument_text(recorded[i], argument.type, style, next);
+    // Behind "*" arguments are given by name.
+    if (by_row || i < callable.positional) {
+      texts.push_back(text);
+    } else if (!is_default(recorded[i], argument.default_value)) {
+      texts.push_back(is_python_word(argument.name)
+                          ? fmt::format("**{{\"{}\": {}}}", argument.name, text)
+                          : fmt::format("{}={}", argument.name, text));
+    }
+  }
+  if (by_row) {
+    return fmt::format("Named.{}({})", object_of(callable), fmt::join(texts, ", "));
+  }
+  std::string path = "ops";
+  for (const std::string_view part :
+       {callable.space, callable.name,
+        callable.overload.empty() ? std::string_view("default") : callable.overload}) {
+    path = is_python_word(part) ? fmt::format("getattr({}, \"{}\")", path, part)
+                                : fmt::format("{}.{}", path, part);
+  }
+  return fmt::format("{}({})", path, fmt::join(texts, ", "));
+}
+
+}  // namespace understudy::emitter

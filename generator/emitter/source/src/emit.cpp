@@ -1,0 +1,180 @@
+#include "generator/emitter/source/emit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "et_schema/facts/operator_map.h"
+#include "foreign_text.h"
+#include "project_text.h"
+#include "showing.h"
+#include "step_parts.h"
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::Bench;
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using et_schema::Program;
+
+bool counts(const Instruction& instruction) {
+  return instruction.kind != InstructionKind::kAlias &&
+         instruction.kind != InstructionKind::kMarker;
+}
+
+std::int64_t recorded_ns(const Instruction& instruction) {
+  return instruction.timing ? std::max(instruction.timing->host_ns, instruction.timing->device_ns)
+                            : 0;
+}
+
+class Emitter {
+ public:
+  Emitter(const Bench& bench, Language language, const std::string& name)
+      : bench_(bench), language_(language) {
+    parts_.name = name;
+  }
+
+  Project emit() {
+    for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
+      add_rank(rank);
+    }
+    for (const et_schema::ProcessGroup& group : bench_.groups) {
+      parts_.groups.push_back(fmt::format("{}", fmt::join(group.ranks, ", ")));
+    }
+    auto files = language_ == Language::kCpp ? cpp_project(parts_) : python_project(parts_);
+    project_.files.merge(files);
+    project_.missing = rows(missing_);
+    project_.mapped = rows(mapped_);
+    project_.foreign = rows(foreign_);
+    return std::move(project_);
+  }
+
+ private:
+  [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
+
+  void add_rank(std::size_t rank) {
+    const Program program = with_bodies(bench_.programs[rank], language_);
+    const StepText step = write_step(program, language_);
+    count_missing(program, step);
+    project_.functions += step.functions;
+    project_.calls += step.calls;
+    parts_.has_fbgemm = parts_.has_fbgemm || step.used.has_fbgemm;
+    parts_.has_rows = parts_.has_rows || step.used.has_rows;
+    parts_.communicates = parts_.communicates || step.communicates || bench_.programs.size() > 1;
+    parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
+                                                            : "a benchmark");
+    // Ranks of the same text share a file.
+    const auto [found, added] =
+        known_.try_emplace(step.body, fmt::format("step_rank{}", bench_.recorded_rank(rank)));
+    parts_.step_of.push_back(found->second);
+    if (added) {
+      project_.files[found->second + (is_python() ? ".py" : ".cpp")] =
+          file_text(program, rank, found->second, step);
+    }
+  }
+
+  [[nodiscard]] std::string file_text(const Program& program, std::size_t rank,
+                                      const std::string& name, const StepText& step) const {
+    const std::string& chosen = program.selection.step;
+    const std::string origin = fmt::format(
+        "{}{}{}: {} operators", commented(parts_.source_of[rank]), chosen.empty() ? "" : ", ",
+        chosen.empty() ? "" : commented(chosen), program.selection.operators);
+    if (is_python()) {
+      return fmt::format("# {}.\n\nimport torch\nfrom torch import ops\n\nimport bench\n\n\n{}",
+                         origin, step.body);
+    }
+    const Calls& used = step.used;
+    return fmt::format(
+        "// {}.\n\n#include <memory>\n#include <vector>\n\n{}{}{}{}#include \"bench/run.h\"\n\n{}"
+        "std::unique_ptr<bench::Step> make_{}() {{\n  return std::make_unique<Step>();\n}}\n",
+        origin, step.communicates ? "#include \"bench/communicate.h\"\n" : "",
+        used.has_fbgemm ? "#include \"bench/fbgemm.h\"\n" : "",
+        used.named.empty() ? "" : "#include \"bench/operators.h\"\n",
+        used.has_rows ? "#include \"bench/rows.h\"\n" : "", step.body, name);
+  }
+
+  void count_missing(const Program& program, const StepText& step) {
+    for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+      const Instruction& instruction = program.instructions[at];
+      if (!counts(instruction)) {
+        continue;
+      }
+      ++project_.operators;
+      all_ns_ += recorded_ns(instruction);
+      if (!step.refused[at].empty()) {
+        add(missing_, instruction, step.refused[at]);
+      } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name) &&
+                 !is_found(instruction.name, language_)) {
+        const auto call = row_for(schema_of(program, instruction), language_);
+        if (call) {
+          add(mapped_, instruction, call->row->by());
+        } else {
+          add(foreign_, instruction, why_foreign(program, instruction));
+        }
+      }
+    }
+  }
+
+  static std::string_view schema_of(const Program& program, const Instruction& instruction) {
+    return instruction.schema ? program.schemas[*instruction.schema] : instruction.name;
+  }
+
+  static std::string why_foreign(const Program& program, const Instruction& instruction) {
+    const std::string why =
+        instruction.body.empty()
+            ? "not of LibTorch, and the trace shows no operators below it"
+            : "not of LibTorch, and what ran below it does not make its results";
+    const et_schema::MapMatch found =
+        et_schema::operator_map().find(schema_of(program, instruction));
+    return found.call ? fmt::format("{}; {} is the benchmark's: with --op-map it would stand here",
+                                    why, found.call->row->place())
+                      : why;
+  }
+
+  using Key = std::pair<std::string, std::string>;
+  struct Sum {
+    std::uint64_t count = 0;
+    std::int64_t ns = 0;
+  };
+  using Sums = std::map<Key, Sum>;
+
+  static void add(Sums& sums, const Instruction& instruction, const std::string& reason) {
+    Sum& sum = sums[{instruction.name, reason}];
+    ++sum.count;
+    sum.ns += recorded_ns(instruction);
+  }
+
+  [[nodiscard]] std::vector<Missing> rows(const Sums& sums) const {
+    std::vector<Missing> rows;
+    for (const auto& [key, sum] : sums) {
+      const auto share =
+          static_cast<double>(sum.ns) / static_cast<double>(std::max<std::int64_t>(all_ns_, 1));
+      rows.push_back({key.first, key.second, sum.count,
+                      all_ns_ > 0 ? std::optional<double>(share) : std::nullopt});
+    }
+    return rows;
+  }
+
+  const Bench& bench_;
+  Language language_;
+  ProjectParts parts_;
+  Project project_;
+  std::map<std::string, std::string> known_;  ///< text → name of the step
+  Sums missing_;
+  Sums mapped_;
+  Sums foreign_;
+  std::int64_t all_ns_ = 0;
+};
+
+}  // namespace
+
+Project emit_project(const Bench& bench, Language language, const std::string& name) {
+  return Emitter(bench, language, name).emit();
+}
+
+}  // namespace understudy::emitter

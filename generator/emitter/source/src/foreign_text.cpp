@@ -1,0 +1,133 @@
+#include "foreign_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "et_schema/base/words.h"
+
+namespace understudy::emitter {
+namespace {
+
+constexpr std::string_view kPythonWords =
+    "False None True and as assert async await break class continue def del elif else except "
+    "finally for from global if import in is lambda nonlocal not or pass raise return try while "
+    "with yield";
+
+/// Words of C++, macros in small letters, and what emitted files call by these names.
+constexpr std::string_view kReserved =
+    "alignas alignof and_eq asm auto bitand bitor bool case catch char char16_t char32_t char8_t "
+    "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit "
+    "decltype default delete do double dynamic_cast enum explicit export extern false float friend "
+    "goto inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private "
+    "protected public register reinterpret_cast requires short signed sizeof static static_assert "
+    "static_cast struct switch template this thread_local throw true type typedef typeid typename "
+    "union unsigned using virtual void volatile wchar_t xor xor_eq errno i386 linux major minor "
+    "stderr stdin stdout unix at bench c10 device i make none number op ops parts release self std "
+    "step t tensor tensors torch";
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// The code point of the UTF-8 sequence that the text begins with, and its bytes are taken off.
+std::optional<std::uint32_t> take_code_point(std::string_view& text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xC2 ? 0
+                             : lead < 0xE0 ? 2
+                             : lead < 0xF0 ? 3
+                             : lead < 0xF5 ? 4
+                                           : 0;
+  if (length == 0 || length > text.size()) {
+    return std::nullopt;
+  }
+  std::uint32_t code = length == 1 ? lead : lead & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) {
+      return std::nullopt;
+    }
+    code = code << 6U | (byte(i) & 0x3FU);
+  }
+  const std::uint32_t least = length == 3 ? 0x800 : length == 4 ? 0x10000 : 0;
+  if (code < least || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
+    return std::nullopt;
+  }
+  text.remove_prefix(length);
+  return code;
+}
+
+}  // namespace
+
+std::string text_literal(std::string_view text) {
+  std::string literal = "\"";
+  while (!text.empty()) {
+    const char c = text.front();
+    const std::optional<std::uint32_t> code = take_code_point(text);
+    if (!code) {
+      literal += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+      text.remove_prefix(1);
+    } else if (*code >= 0x80) {
+      literal +=
+          *code < 0x10000 ? fmt::format("\\u{:04x}", *code) : fmt::format("\\U{:08x}", *code);
+    } else if (c == '"' || c == '\\') {
+      literal += {'\\', c};
+    } else if (c == '\n') {
+      literal += "\\n";
+    } else if (c < ' ' || c == '\x7F' || (c == '?' && literal.ends_with('?'))) {  // "??/" is a "\"
+      literal += fmt::format("\\{:03o}", static_cast<int>(c));
+    } else {
+      literal += c;
+    }
+  }
+  return literal + "\"";
+}
+
+std::string commented(std::string_view text) {
+  std::string literal = text_literal(text);
+  const bool is_plain = !text.empty() && literal.substr(1, literal.size() - 2) == text;
+  return is_plain ? std::string(text) : literal;
+}
+
+std::string identifier(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool is_part = is_letter(c) || is_digit(c);
+    if (is_part || (!name.empty() && name.back() != '_')) {
+      name += is_part ? c : '_';
+    }
+  }
+  while (name.ends_with('_')) {
+    name.pop_back();
+  }
+  if (name.empty() || is_digit(name.front())) {
+    name = "x" + name;
+  }
+  // Names in capitals are macros.
+  if (std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; })) {
+    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+  }
+  return et_schema::has_word(kReserved, name) || is_python_word(name) || name == "Tensor"
+             ? name + "_"
+             : name;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && !is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+}
+
+bool is_python_word(std::string_view name) {
+  return et_schema::has_word(kPythonWords, name);
+}
+
+}  // namespace understudy::emitter

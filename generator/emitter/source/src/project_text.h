@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "et_schema/formats/bench/bench.h"
+#include "generator/emitter/source/emit.h"
+
+namespace understudy::emitter {
+
+/// The files of a C++ project around its steps. `step_of`: by rank, the name of its step.
+struct ProjectParts {
+  std::string name;
+  std::vector<std::string> step_of;
+  std::vector<std::string> source_of;  ///< by rank, its trace
+  std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all
+  bool communicates = false;
+  bool has_fbgemm = false;  ///< calls its operators
+  bool has_rows = false;    ///< calls functions of the operator map
+};
+
+[[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);
+[[nodiscard]] std::map<std::string, std::string> python_project(const ProjectParts& parts);
+
+/// The headers that go with every emitted project: path in it → text.
+[[nodiscard]] const std::map<std::string, std::string_view>& runtime_files();
+
+}  // namespace understudy::emitter

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "et_schema/model/bodies.h"
+#include "et_schema/model/open_comms.h"
+#include "generator/matching/matching.h"
+
+namespace understudy::matching {
+namespace {
+
+using et_schema::GroupId;
+using et_schema::Programs;
+
+/// What a recorded peer may be.
+enum class Reading : std::uint8_t {
+  kPlace,      ///< its rank in the group, as it should be
+  kWorldRank,  ///< its rank in the job
+  kOther       ///< anything: in a group of two it is the other one
+};
+
+/// The peer's place in the group; nothing where the reading gives none.
+std::optional<int> place_of(const CommRecord& call, int rank, const Members& members,
+                            Reading reading) {
+  const std::int64_t peer = call.root_or_peer;
+  switch (reading) {
+    case Reading::kPlace:
+      return static_cast<int>(peer);
+    case Reading::kWorldRank: {
+      const auto found = std::ranges::find(members.ranks, peer);
+      return found == members.ranks.end()
+                 ? std::nullopt
+                 : std::optional(static_cast<int>(found - members.ranks.begin()));
+    }
+    case Reading::kOther:
+      break;
+  }
+  return members.ranks.size() == 2 ? std::optional(members.ranks[0] == rank ? 1 : 0) : std::nullopt;
+}
+
+/// The messages of a group alone, read so; nothing where the reading gives no peer.
+std::optional<JobComms> messages_of(const JobComms& all, GroupId group, Reading reading) {
+  JobComms messages(all.groups(), all.ranks().size());
+  for (std::size_t rank = 0; rank < all.ranks().size(); ++rank) {
+    const RankComms& of_rank = all.ranks()[rank];
+    for (std::size_t i = 0; i < of_rank.calls.size(); ++i) {
+      CommRecord call = *of_rank.calls[i];
+      if (call.group != group || !et_schema::is_message(call.kind)) {
+        continue;
+      }
+      const std::optional<int> place =
+          place_of(call, static_cast<int>(rank), all.members(group), reading);
+      if (!place) {
+        return std::nullopt;
+      }
+      call.root_or_peer = *place;
+      call.joined_before.clear();  // only whether they meet is asked
+      call.in_batch = false;
+      messages.add(rank, call, of_rank.nodes[i]);
+    }
+  }
+  return messages;
+}
+
+/// The first reading in which each message has its other side.
+std::optional<Reading> reading_of(const JobComms& all, GroupId group) {
+  for (const Reading reading : {Reading::kPlace, Reading::kWorldRank, Reading::kOther}) {
+    const std::optional<JobComms> messages = messages_of(all, group, reading);
+    if (messages && match(*messages).mismatches.empty()) {
+      return reading;
+    }
+  }
+  return std::nullopt;
+}
+
+struct Message {
+  std::size_t rank = 0;
+  et_schema::Instruction* instruction = nullptr;
+};
+
+void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
+  JobComms comms(groups, programs.size());
+  std::set<GroupId> with_messages;
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    comms.add(rank, programs[rank]);
+    for (const CommRecord* call : comms.ranks()[rank].calls) {
+      if (et_schema::is_message(call->kind) && call->group < groups.size()) {
+        with_messages.insert(call->group);
+      }
+    }
+  }
+  for (const GroupId group : with_messages) {
+    const std::optional<Reading> reading = reading_of(comms, group);
+    for (std::size_t rank = 0; reading && rank < programs.size(); ++rank) {
+      et_schema::Program& program = programs.edit(rank);
+      std::size_t number = 0;
+      et_schema::for_each_issued(program.instructions, [&](et_schema::Instruction& issued) {
+        if (!et_schema::is_communication(issued)) {
+          return;
+        }
+        const CommRecord& call = *comms.ranks()[rank].calls[number++];
+        if (call.group != group || !et_schema::is_message(call.kind)) {
+          return;
+        }
+        const int place = *place_of(call, static_cast<int>(rank), comms.members(group), *reading);
+        program.losses.add(et_schema::Loss::kRepairedPeers, place == call.root_or_peer ? 0 : 1);
+        issued.comm->root_or_peer = place;
+      });
+    }
+  }
+}
+
+void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
+  const JobComms job(groups, programs.size());
+  // By group and the ranks from which and to which they go: sends and receives.
+  std::map<std::tuple<GroupId, int, int>, std::array<std::vector<Message>, 2>> channels;
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    et_schema::for_each_issued(
+        programs.edit(rank).instructions, [&](et_schema::Instruction& issued) {
+          if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind) ||
+              issued.comm->group >= groups.size()) {
+            return;
+          }
+          const std::vector<int>& members = job.members(issued.comm->group).ranks;
+          const std::int64_t place = issued.comm->root_or_peer;
+          if (place < 0 || place >= static_cast<std::int64_t>(members.size())) {
+            return;
+          }
+          int from = static_cast<int>(rank);
+          int to = members[static_cast<std::size_t>(place)];
+          const bool is_receive = issued.comm->kind == et_schema::CommKind::kRecv;
+          if (is_receive) {
+            std::swap(from, to);
+          }
+          channels[{issued.comm->group, from, to}][is_receive ? 1 : 0].push_back({rank, &issued});
+        });
+  }
+  const auto put_in_batch = [&](const Message& message) {
+    et_schema::CommInfo& comm = *message.instruction->comm;
+    programs.edit(message.rank)
+        .losses.add(et_schema::Loss::kRepairedBatches, comm.in_batch.value_or(false) ? 0 : 1);
+    comm.in_batch = true;
+  };
+  for (const auto& [channel, both] : channels) {
+    const auto& [sends, receives] = both;
+    for (std::size_t i = 0; i < std::min(sends.size(), receives.size()); ++i) {
+      const auto is_in_batch = [](const Message& message) {
+        return message.instruction->comm->in_batch.value_or(false);
+      };
+      if (is_in_batch(sends[i]) != is_in_batch(receives[i])) {
+        put_in_batch(sends[i]);
+        put_in_batch(receives[i]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void repair_messages(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
+  repair_peers(programs, groups);
+  repair_batches(programs, groups);
+}
+
+}  // namespace understudy::matching

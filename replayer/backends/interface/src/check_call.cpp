@@ -1,0 +1,289 @@
+#include "replayer/backends/interface/check_call.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "et_schema/base/error.h"
+#include "et_schema/model/comm_traits.h"
+
+namespace understudy::backends {
+
+using et_schema::CommSizes;
+using et_schema::DType;
+
+namespace {
+
+class Checker {
+ public:
+  Checker(const Call& call, const CallPlace& place)
+      : call_(call),
+        place_(place),
+        size_(static_cast<std::size_t>(place.group_size)),
+        self_(static_cast<std::size_t>(place.group_rank)) {}
+
+  void check() const {
+    check_buffers(call_.inputs, "inputs");
+    check_buffers(call_.outputs, "outputs");
+    check_kind();
+  }
+
+ private:
+  void check_kind() const {
+    const et_schema::CommTraits& traits = et_schema::traits(call_.kind);
+    check_sizes(traits.sizes);
+    if (traits.reduces) {
+      check_reduction();
+    }
+    if (traits.has_root || traits.sizes == CommSizes::kMessage) {
+      check_root();
+    }
+  }
+
+  void check_sizes(CommSizes sizes) const {
+    switch (sizes) {
+      case CommSizes::kPairs:
+        return check_pairs();
+      case CommSizes::kOutputPerRank:
+        return check_parts(call_.inputs, "outputs", call_.outputs);
+      case CommSizes::kOutputOfAll:
+        return check_multiples("outputs", call_.outputs, call_.inputs);
+      case CommSizes::kInputPerRank:
+        return check_parts(call_.outputs, "inputs", call_.inputs);
+      case CommSizes::kInputOfAll:
+        return check_multiples("inputs", call_.inputs, call_.outputs);
+      case CommSizes::kOutputsOfRoot:
+        return check_rooted(call_.inputs, "inputs", call_.outputs, "outputs");
+      case CommSizes::kInputsOfRoot:
+        return check_rooted(call_.outputs, "outputs", call_.inputs, "inputs");
+      case CommSizes::kEqualParts:
+        return check_all_to_all();
+      case CommSizes::kSplits:
+        return check_all_to_allv();
+      case CommSizes::kMessage:
+      case CommSizes::kNone:
+        return;
+      case CommSizes::kNoCommunication:
+        break;
+    }
+    fail("kind", "a communication",
+         fmt::format("'{}', which is none", et_schema::to_string(call_.kind)));
+  }
+
+  void check_buffers(const std::vector<Buffer>& buffers, const char* side) const {
+    const DType dtype = dtype_of(call_);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const Buffer& buffer = buffers[i];
+      const std::string field = fmt::format("{}[{}]", side, i);
+      if (buffer.count < 0) {
+        fail(field, "a size of 0 or more", fmt::format("{} elements", buffer.count));
+      }
+      if (buffer.dtype != dtype || et_schema::item_size(dtype) == 0) {
+        fail(field, "one known dtype in all buffers of the call",
+             fmt::format("{} beside {}", et_schema::to_string(buffer.dtype),
+                         et_schema::to_string(dtype)));
+      }
+      if (buffer.count > 0 && buffer.data == nullptr) {
+        fail(field, "memory", fmt::format("none for {} elements", buffer.count));
+      }
+    }
+  }
+
+  void check_number(const char* side, const std::vector<Buffer>& buffers,
+                    std::size_t expected) const {
+    if (buffers.size() != expected) {
+      fail(side, fmt::format("{} buffers", expected), fmt::format("{}", buffers.size()));
+    }
+  }
+
+  void check_size(const std::string& field, const Buffer& buffer, std::int64_t expected) const {
+    if (buffer.count != expected) {
+      fail(field, fmt::format("{} elements", expected), fmt::format("{}", buffer.count));
+    }
+  }
+
+  void check_root() const {
+    if (call_.root_or_peer < 0 || call_.root_or_peer >= place_.group_size) {
+      fail("root_or_peer", fmt::format("a rank of the group, 0 to {}", place_.group_size - 1),
+           fmt::format("{}", call_.root_or_peer));
+    }
+  }
+
+  void check_reduction() const {
+    const DType dtype = dtype_of(call_);
+    if (dtype != DType::kUndefined && !can_reduce(dtype, call_.op)) {
+      fail("op", "a reduction that is defined on the dtype",
+           fmt::format("{} of {}", et_schema::to_string(call_.op), et_schema::to_string(dtype)));
+    }
+    if (call_.factor != 1 && (call_.op != ReduceOp::kSum || !et_schema::is_floating(dtype))) {
+      fail("factor", "1 of anything but a sum of floating-point numbers",
+           fmt::format("{} of {} of {}", call_.factor, et_schema::to_string(call_.op),
+                       et_schema::to_string(dtype)));
+    }
+  }
+
+  void check_pairs() const {
+    check_number("outputs", call_.outputs, call_.inputs.size());
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      check_size(fmt::format("outputs[{}]", i), call_.outputs[i], call_.inputs[i].count);
+    }
+  }
+
+  /// Of each of `wholes`, `parts` holds one buffer a rank, this rank's of the same size.
+  void check_parts(const std::vector<Buffer>& wholes, const char* side,
+                   const std::vector<Buffer>& parts) const {
+    check_number(side, parts, wholes.size() * size_);
+    for (std::size_t i = 0; i < wholes.size(); ++i) {
+      const std::size_t own = i * size_ + self_;
+      check_size(fmt::format("{}[{}]", side, own), parts[own], wholes[i].count);
+    }
+  }
+
+  void check_multiples(const char* side, const std::vector<Buffer>& large,
+                       const std::vector<Buffer>& small) const {
+    check_number(side, large, small.size());
+    for (std::size_t i = 0; i < large.size(); ++i) {
+      check_size(fmt::format("{}[{}]", side, i), large[i], small[i].count * place_.group_size);
+    }
+  }
+
+  void check_rooted(const std::vector<Buffer>& own, const char* own_side,
+                    const std::vector<Buffer>& parts, const char* parts_side) const {
+    check_root();
+    check_number(own_side, own, 1);
+    if (place_.group_rank == call_.root_or_peer) {
+      check_parts(own, parts_side, parts);
+    }
+  }
+
+  void check_all_to_all() const {
+    if (call_.inputs.size() == 1 && call_.outputs.size() == 1) {
+      check_size("outputs[0]", call_.outputs[0], call_.inputs[0].count);
+      if (call_.inputs[0].count % place_.group_size != 0) {
+        fail("inputs[0]", fmt::format("a multiple of {} elements", place_.group_size),
+             fmt::format("{}", call_.inputs[0].count));
+      }
+      return;
+    }
+    check_number("inputs", call_.inputs, size_);
+    check_number("outputs", call_.outputs, size_);
+    check_size(fmt::format("outputs[{}]", self_), call_.outputs[self_], call_.inputs[self_].count);
+  }
+
+  void check_all_to_allv() const {
+    check_number("inputs", call_.inputs, 1);
+    check_number("outputs", call_.outputs, 1);
+    check_splits("in_splits", call_.in_splits, call_.inputs[0].count);
+    check_splits("out_splits", call_.out_splits, call_.outputs[0].count);
+    if (call_.in_splits[self_] != call_.out_splits[self_]) {
+      fail(fmt::format("out_splits[{}]", self_),
+           fmt::format("{}, as in in_splits", call_.in_splits[self_]),
+           fmt::format("{}", call_.out_splits[self_]));
+    }
+  }
+
+  void check_splits(const char* field, const std::vector<std::int64_t>& splits,
+                    std::int64_t count) const {
+    if (splits.size() != size_) {
+      fail(field, fmt::format("{} splits", size_), fmt::format("{}", splits.size()),
+           fmt::format("the original's group had {} ranks: generate the benchmark again from the "
+                       "traces of all of them, or with --allow-partial",
+                       splits.size()));
+    }
+    constexpr std::int64_t kNoSplits = -1;
+    std::int64_t left = count;
+    for (const std::int64_t split : splits) {
+      left = split < 0 || split > left ? kNoSplits : left - split;
+    }
+    if (left != 0) {
+      fail(field, fmt::format("splits that add up to the buffer's {} elements", count),
+           fmt::format("[{}]", fmt::join(splits, ", ")));
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& field, std::string expected, std::string got,
+                         std::string hint = {}) const {
+    throw et_schema::run_failed(
+        fmt::format("the {} in group '{}' does not fit (rank {} of {} in it)",
+                    et_schema::to_string(call_.kind), place_.group_name, place_.group_rank,
+                    place_.group_size),
+        {.rank = place_.world_rank,
+         .field = field,
+         .expected = std::move(expected),
+         .got = std::move(got),
+         .hint = std::move(hint)});
+  }
+
+  const Call& call_;
+  const CallPlace& place_;
+  std::size_t size_;
+  std::size_t self_;
+};
+
+constexpr std::array kOnlyMoved = {
+    DType::kQInt8,          DType::kQUInt8,        DType::kQInt32,
+    DType::kFloat8E5M2,     DType::kFloat8E4M3Fn,  DType::kFloat8E5M2Fnuz,
+    DType::kFloat8E4M3Fnuz, DType::kFloat8E8M0Fnu, DType::kUndefined};
+
+}  // namespace
+
+void check_call(const Call& call, const CallPlace& place) {
+  Checker(call, place).check();
+}
+
+bool can_reduce(DType dtype, ReduceOp op) {
+  if (std::ranges::find(kOnlyMoved, dtype) != kOnlyMoved.end()) {
+    return false;
+  }
+  switch (op) {
+    case ReduceOp::kSum:
+      return true;
+    case ReduceOp::kAvg:
+      return dtype != DType::kBool;
+    case ReduceOp::kProduct:
+      return dtype != DType::kComplexFloat16;
+    case ReduceOp::kMin:
+    case ReduceOp::kMax:
+      return !et_schema::is_complex(dtype);
+    case ReduceOp::kBand:
+    case ReduceOp::kBor:
+    case ReduceOp::kBxor:
+      return et_schema::is_integral(dtype) || dtype == DType::kBool;
+  }
+  return false;
+}
+
+ReduceOp of_bools(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kProduct:
+    case ReduceOp::kMin:
+    case ReduceOp::kBand:
+      return ReduceOp::kMin;
+    case ReduceOp::kBxor:
+      return ReduceOp::kBxor;
+    default:
+      return ReduceOp::kMax;
+  }
+}
+
+bool goes_in_batch(et_schema::CommKind kind) {
+  const CommSizes sizes = et_schema::traits(kind).sizes;
+  return sizes == CommSizes::kPairs || sizes == CommSizes::kOutputOfAll ||
+         sizes == CommSizes::kInputOfAll || sizes == CommSizes::kEqualParts ||
+         sizes == CommSizes::kSplits || sizes == CommSizes::kMessage;
+}
+
+DType dtype_of(const Call& call) {
+  if (!call.inputs.empty()) {
+    return call.inputs.front().dtype;
+  }
+  return call.outputs.empty() ? DType::kUndefined : call.outputs.front().dtype;
+}
+
+std::int64_t size_bytes(const Buffer& buffer) {
+  return buffer.count * et_schema::item_size(buffer.dtype);
+}
+
+}  // namespace understudy::backends

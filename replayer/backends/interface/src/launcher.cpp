@@ -1,0 +1,153 @@
+#include "replayer/backends/interface/launcher.h"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+namespace understudy::backends {
+
+namespace {
+
+struct Launcher {
+  const char* rank;
+  const char* size;
+};
+
+constexpr std::array<Launcher, 3> kMpiLaunchers = {
+    {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+     {"PMI_RANK", "PMI_SIZE"},
+     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}}};
+constexpr const char* kPmixRank = "PMIX_RANK";
+// SLURM_STEP_NUM_TASKS and not SLURM_NTASKS: a batch script that has not called srun has the latter
+// too, and so would every program in it that was started by hand.
+constexpr Launcher kSlurm = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
+/// torchrun's, after all others: a shell that it started may have started mpirun.
+constexpr Launcher kTorchrun = {"RANK", "WORLD_SIZE"};
+
+/// The number of a process among those of its host; torchrun's variable last, since a shell that
+/// torchrun started may have started mpirun.
+constexpr std::array<const char*, 7> kLocalRanks = {"OMPI_COMM_WORLD_LOCAL_RANK",
+                                                    "MPI_LOCALRANKID",
+                                                    "MV2_COMM_WORLD_LOCAL_RANK",
+                                                    "PALS_LOCAL_RANKID",
+                                                    "FLUX_TASK_LOCAL_ID",
+                                                    "SLURM_LOCALID",
+                                                    "LOCAL_RANK"};
+
+/// How many processes its host has.
+constexpr std::array<const char*, 4> kLocalSizes = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                                    "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"};
+
+[[nodiscard]] std::optional<int> environment_number(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) {
+    return std::nullopt;
+  }
+  const std::string_view view(text);
+  int number = 0;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), number);
+  if (error != std::errc() || end != view.data() + view.size() || number < 0) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+[[nodiscard]] std::optional<int> first_number(std::span<const char* const> names) {
+  for (const char* const name : names) {
+    if (const std::optional<int> number = environment_number(name)) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+[[nodiscard]] std::optional<Launch> launched_by(const Launcher& launcher, Launch::Meeting meeting) {
+  const std::optional<int> size = environment_number(launcher.size);
+  const std::optional<int> rank = environment_number(launcher.rank);
+  if (!size || !rank || *rank >= *size) {
+    return std::nullopt;
+  }
+  return Launch{.meeting = meeting, .world_size = *size, .rank = *rank, .address = {}};
+}
+
+/// "gpu[03-05,9],login" begins with gpu03.
+[[nodiscard]] std::string first_host(std::string_view list) {
+  const std::size_t bracket = list.find('[');
+  if (bracket >= list.find(',')) {
+    return std::string(list.substr(0, list.find(',')));
+  }
+  const std::string_view numbers = list.substr(bracket + 1);
+  return std::string(list.substr(0, bracket)) +
+         std::string(numbers.substr(0, numbers.find_first_of("-,]")));
+}
+
+/// The store's address is what MASTER_ADDR and MASTER_PORT say. Slurm's own variables tell the
+/// first host of a step, where its rank 0 is, and its job's number makes a port.
+[[nodiscard]] Launch with_address(Launch launch, bool by_slurm) {
+  const char* const address = std::getenv("MASTER_ADDR");
+  const std::optional<int> port = environment_number("MASTER_PORT");
+  if (address != nullptr && port) {
+    launch.address = address;
+    launch.port = *port;
+    return launch;
+  }
+  constexpr int kFirstPort = 20000;
+  constexpr int kPorts = 10000;
+  const char* const hosts = std::getenv("SLURM_STEP_NODELIST");
+  const std::optional<int> job = environment_number("SLURM_JOB_ID");
+  if (by_slurm && hosts != nullptr && job) {
+    launch.address = first_host(hosts);
+    launch.port = kFirstPort + (*job + environment_number("SLURM_STEP_ID").value_or(0)) % kPorts;
+  }
+  return launch;
+}
+
+}  // namespace
+
+std::optional<Launch> launched() {
+  for (const Launcher& launcher : kMpiLaunchers) {
+    if (const std::optional<Launch> launch = launched_by(launcher, Launch::Meeting::kMpi)) {
+      return launch;
+    }
+  }
+  const bool has_pmix = environment_number(kPmixRank).has_value();
+  if (const std::optional<Launch> launch =
+          launched_by(kSlurm, has_pmix ? Launch::Meeting::kMpi : Launch::Meeting::kStore)) {
+    return has_pmix ? *launch : with_address(*launch, /*by_slurm=*/true);
+  }
+  if (has_pmix) {
+    return Launch{.address = {}};
+  }
+  const std::optional<Launch> launch = launched_by(kTorchrun, Launch::Meeting::kStore);
+  return launch ? std::optional(with_address(*launch, /*by_slurm=*/false)) : std::nullopt;
+}
+
+std::optional<int> launched_local_rank() {
+  return first_number(kLocalRanks);
+}
+
+std::optional<int> launched_local_size() {
+  return first_number(kLocalSizes);
+}
+
+std::optional<std::string> launched_job() {
+  if (const char* const name = std::getenv("PMIX_NAMESPACE"); name != nullptr) {
+    return name;
+  }
+  const char* const job = std::getenv("SLURM_JOB_ID");
+  const char* const step = std::getenv("SLURM_STEP_ID");
+  return job != nullptr && step != nullptr ? std::optional(std::string(job) + "." + step)
+                                           : std::nullopt;
+}
+
+std::string module_directory() {
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  return (program.parent_path().parent_path() / "lib" / "understudy").string();
+}
+
+}  // namespace understudy::backends

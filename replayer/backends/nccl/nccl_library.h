@@ -1,0 +1,161 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cuda_driver.h"
+#include "replayer/backends/interface/communicator.h"
+
+namespace understudy::backends {
+
+using NcclComm = struct ncclComm*;
+
+constexpr std::size_t kNcclIdBytes = 128;
+/// What ranks find each other by: one makes it, all get its bytes. Laid out as ncclUniqueId, which
+/// NCCL's functions take by value.
+struct NcclId {
+  std::array<char, kNcclIdBytes> bytes{};
+};
+
+/// How a communicator is made: laid out as ncclConfig_t was in 2.14, which later versions take.
+struct NcclConfig {
+  static constexpr unsigned kMagic = 0xcafebeef;
+  static constexpr unsigned kVersion = 21400;
+  std::size_t size = sizeof(NcclConfig);
+  unsigned magic = kMagic;
+  unsigned version = kVersion;
+  int blocking = 0;
+};
+
+/// NCCL's numbers of dtypes and reductions.
+enum class NcclDType : int {
+  kInt8 = 0,
+  kUInt8 = 1,
+  kInt32 = 2,
+  kUInt32 = 3,
+  kInt64 = 4,
+  kUInt64 = 5,
+  kFloat16 = 6,
+  kFloat32 = 7,
+  kFloat64 = 8,
+  kBFloat16 = 9
+};
+enum class NcclOp : int { kSum = 0, kProduct = 1, kMax = 2, kMin = 3, kAvg = 4 };
+
+/// A reduction as NCCL does it: complex numbers are two elements each, bool is a byte.
+struct NcclReduction {
+  NcclDType dtype = NcclDType::kUInt8;
+  NcclOp op = NcclOp::kSum;
+  std::size_t elements_of_one = 1;
+  double factor = 1;  ///< of a sum: it needs an operator of the communicator's own
+  bool operator==(const NcclReduction&) const = default;
+};
+
+/// None where NCCL has no such reduction: of 16-bit integers, by bits, of a dtype that is only
+/// moved; nor is there one for premultiplied float16, which no framework asks for.
+[[nodiscard]] std::optional<NcclReduction> nccl_reduction(et_schema::DType dtype, ReduceOp op,
+                                                          double factor = 1);
+
+/// NCCL, found at run time: what the variable UNDERSTUDY_NCCL names, else the one that LibTorch has
+/// loaded, else the system's. Nothing of it is needed to build. The functions and numbers are those
+/// of nccl.h, which a test holds them against: of 2.14 at least.
+class NcclLibrary {
+ public:
+  /// Throws Error (usage) where there is none, or one without a function that is needed.
+  NcclLibrary();
+
+  /// "2.28.9"
+  [[nodiscard]] std::string version() const;
+  [[nodiscard]] NcclId make_id() const;
+  // Communicators do not block: what begins, and the first call of each kind, is in progress for a
+  // while, in which nothing else may be called on the communicator.
+  /// Begins to meet the other ranks of `size`.
+  [[nodiscard]] NcclComm begin_comm(const NcclId& id, int size, int rank) const;
+  /// Whether NCCL can make communicators of a part of another one's ranks.
+  [[nodiscard]] bool can_split() const { return split_ != nullptr; }
+  /// All ranks of `parent` call it: those of one `color` become a communicator, ordered by `key`.
+  /// `made` has it once the parent is in progress no more.
+  void begin_split(NcclComm parent, int color, int key, NcclComm& made) const;
+  /// The same for a rank that joins none of them.
+  void leave_split(NcclComm parent) const;
+  [[nodiscard]] bool is_in_progress(NcclComm comm) const;
+  /// What NCCL knows of can go without copies. Throws Error (failed), also where it is older than
+  /// 2.19.
+  [[nodiscard]] void* register_buffer(NcclComm comm, void* data, std::size_t bytes) const;
+  void deregister_buffer(NcclComm comm, void* handle) const;
+  /// Begins to end a communicator that has no work under way.
+  void finalize(NcclComm comm) const;
+  void destroy(NcclComm comm) const noexcept;
+  /// The operator that sums elements times `how.factor`; it lives as long as `comm`.
+  [[nodiscard]] NcclOp make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const;
+  /// Ends what they have under way and frees them, all together: to free one NCCL waits for the
+  /// device, which may stand still in another one. From any thread, but not beside another call.
+  void abort(std::span<const NcclComm> comms) const noexcept;
+  /// What went wrong since; empty: nothing.
+  [[nodiscard]] std::string failure_of(NcclComm comm) const;
+
+  // Counts are elements; the calls return when the stream has them. They throw Error (failed).
+  void group_start() const;
+  void group_end() const;
+  void all_reduce(const void* from, void* to, std::size_t count, const NcclReduction& how,
+                  NcclComm comm, CudaStream stream) const;
+  void reduce(const void* from, void* to, std::size_t count, const NcclReduction& how, int root,
+              NcclComm comm, CudaStream stream) const;
+  void reduce_scatter(const void* from, void* to, std::size_t count, const NcclReduction& how,
+                      NcclComm comm, CudaStream stream) const;
+  void broadcast(const void* from, void* to, std::size_t bytes, int root, NcclComm comm,
+                 CudaStream stream) const;
+  void all_gather(const void* from, void* to, std::size_t bytes, NcclComm comm,
+                  CudaStream stream) const;
+  void send(const void* from, std::size_t bytes, int peer, NcclComm comm, CudaStream stream) const;
+  void receive(void* to, std::size_t bytes, int peer, NcclComm comm, CudaStream stream) const;
+
+ private:
+  using Status = int;
+
+  static constexpr int kNoColor = -1;  // NCCL_SPLIT_NOCOLOR
+
+  void check(Status status, const char* function) const;
+  template <typename... Parameters, typename... Arguments>
+  void run(const StatusFunction<Parameters...>& function, Arguments... arguments) const {
+    check(function.call(arguments...), function.name);
+  }
+
+  et_schema::SharedLibrary library_;  // ahead of the functions, which are found in it
+  const char* (*error_text_)(Status) = nullptr;
+  const char* (*last_error_)(NcclComm) = nullptr;
+  StatusFunction<int*> get_version_{library_, "ncclGetVersion"};
+  StatusFunction<NcclId*> get_id_{library_, "ncclGetUniqueId"};
+  StatusFunction<NcclComm*, int, NcclId, int, NcclConfig*> init_rank_{library_,
+                                                                      "ncclCommInitRankConfig"};
+  // Of later versions than 2.14; null where there is none.
+  Status (*split_)(NcclComm, int, int, NcclComm*, NcclConfig*) = nullptr;
+  Status (*register_)(NcclComm, void*, std::size_t, void**) = nullptr;
+  Status (*deregister_)(NcclComm, void*) = nullptr;
+  StatusFunction<NcclComm> finalize_{library_, "ncclCommFinalize"};
+  StatusFunction<NcclComm> destroy_{library_, "ncclCommDestroy"};
+  StatusFunction<NcclComm> abort_{library_, "ncclCommAbort"};
+  StatusFunction<NcclComm, Status*> async_error_{library_, "ncclCommGetAsyncError"};
+  StatusFunction<int*, void*, int, int, NcclComm> premultiplied_sum_{library_,
+                                                                     "ncclRedOpCreatePreMulSum"};
+  StatusFunction<> group_start_{library_, "ncclGroupStart"};
+  StatusFunction<> group_end_{library_, "ncclGroupEnd"};
+  StatusFunction<const void*, void*, std::size_t, int, int, NcclComm, CudaStream> all_reduce_{
+      library_, "ncclAllReduce"};
+  StatusFunction<const void*, void*, std::size_t, int, int, int, NcclComm, CudaStream> reduce_{
+      library_, "ncclReduce"};
+  StatusFunction<const void*, void*, std::size_t, int, int, NcclComm, CudaStream> reduce_scatter_{
+      library_, "ncclReduceScatter"};
+  StatusFunction<const void*, void*, std::size_t, int, int, NcclComm, CudaStream> broadcast_{
+      library_, "ncclBroadcast"};
+  StatusFunction<const void*, void*, std::size_t, int, NcclComm, CudaStream> all_gather_{
+      library_, "ncclAllGather"};
+  StatusFunction<const void*, std::size_t, int, int, NcclComm, CudaStream> send_{library_,
+                                                                                 "ncclSend"};
+  StatusFunction<void*, std::size_t, int, int, NcclComm, CudaStream> receive_{library_, "ncclRecv"};
+};
+
+}  // namespace understudy::backends

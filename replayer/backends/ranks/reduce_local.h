@@ -1,0 +1,17 @@
+#pragma once
+
+#include "replayer/backends/interface/communicator.h"
+
+namespace understudy::backends {
+
+/// Computes into = into op from, for elements of equal size; an average's sum. The pair must pass
+/// can_reduce(). Integers wrap around; halves are computed as floats and rounded each time.
+void reduce_local(const Buffer& into, const void* from, ReduceOp op);
+
+/// Turns a sum over `ranks` into an average; integers are truncated.
+void divide(const Buffer& buffer, int ranks);
+
+/// Multiplies floating-point numbers by `factor`.
+void multiply(const Buffer& buffer, double factor);
+
+}  // namespace understudy::backends

@@ -1,0 +1,282 @@
+#include "engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "et_schema/base/error.h"
+#include "late_call.h"
+#include "lower.h"
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+
+namespace {
+
+/// How often an idle thread looks for questions of other ranks.
+constexpr std::chrono::milliseconds kIdleLook{100};
+/// Polls between two looks at the clock and at questions.
+constexpr unsigned kPollsBetweenLooks = 64;
+
+}  // namespace
+
+Engine::Engine(Wire& wire, double time_limit_s, GroupFinder find_group)
+    : wire_(wire),
+      world_rank_(wire.rank()),
+      time_limit_s_(time_limit_s),
+      find_group_(std::move(find_group)),
+      board_(wire, [this](const Question& question) { return answer(question); }),
+      watch_(board_),
+      thread_([this] { work(); }) {}
+
+Engine::~Engine() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    stop_ = true;
+  }
+  queue_changed_.notify_one();
+  thread_.join();
+}
+
+std::shared_ptr<Operation> Engine::start(const Call& call, Group& group) {
+  auto operation = enqueue(call, group);
+  queue_changed_.notify_one();
+  return operation;
+}
+
+void Engine::wait(Operation& operation) {
+  if (!operation.done.load(std::memory_order_acquire)) {
+    poll_until(operation);
+  }
+  if (!operation.done.load(std::memory_order_acquire)) {
+    throw_if_failed();
+  }
+}
+
+void Engine::run(const Call& call, Group& group) {
+  wait(*enqueue(call, group));
+}
+
+void Engine::let_go(const Operation& operation) {
+  if (operation.done.load(std::memory_order_acquire)) {
+    return;
+  }
+  with_token([&] {
+    if (!operation.done.load(std::memory_order_acquire) && !has_failed_.load()) {
+      fail(std::make_exception_ptr(
+          et_schema::run_failed("a communication was given up under way", {})));
+    }
+  });
+}
+
+void Engine::with_token(const std::function<void()>& action) {
+  const std::lock_guard lock(token_);
+  action();
+}
+
+void Engine::with_token_or_without(std::chrono::milliseconds patience,
+                                   const std::function<void()>& action) {
+  const std::unique_lock lock(token_, patience);
+  action();
+}
+
+void Engine::watch_processes(Processes processes) {
+  with_token([&] { watch_.set_processes(std::move(processes)); });
+}
+
+void Engine::interrupt() {
+  fail(std::make_exception_ptr(
+      et_schema::run_failed("communication was given up: this rank has failed elsewhere", {})
+          .with_rank(world_rank_)));
+}
+
+bool Engine::is_idle() {
+  return !has_queue_.load() && !has_active_.load() && !has_failed_.load();
+}
+
+std::shared_ptr<Operation> Engine::enqueue(const Call& call, Group& group) {
+  throw_if_failed();
+  auto operation = std::make_shared<Operation>();
+  operation->call = call;
+  operation->group = &group;
+  operation->started = std::chrono::steady_clock::now();
+  const std::lock_guard lock(queue_mutex_);
+  queue_.push_back(operation);
+  has_queue_.store(true);
+  return operation;
+}
+
+void Engine::poll_until(const Operation& operation) {
+  caller_polls_.store(true);
+  {
+    const std::lock_guard lock(token_);
+    while (!operation.done.load(std::memory_order_relaxed) &&
+           !has_failed_.load(std::memory_order_relaxed)) {
+      poll(/*look=*/false);
+    }
+  }
+  // This happens under the mutex, so that the engine's thread cannot miss it between its check and
+  // its sleep.
+  bool hand_over = false;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    caller_polls_.store(false);
+    hand_over = has_active_.load() || !queue_.empty();
+  }
+  if (hand_over) {
+    queue_changed_.notify_one();
+  }
+}
+
+void Engine::work() {
+  const auto has_work = [this] {
+    return stop_ || (!caller_polls_.load() && !has_failed_.load() &&
+                     (!queue_.empty() || has_active_.load()));
+  };
+  for (;;) {
+    {
+      std::unique_lock lock(queue_mutex_);
+      queue_changed_.wait_for(lock, kIdleLook, has_work);
+      if (stop_) {
+        return;
+      }
+    }
+    if (caller_polls_.load()) {
+      continue;
+    }
+    if (has_failed_.load()) {
+      // Transfers under way must not continue: the caller's buffers may be gone already.
+      continue;
+    }
+    {
+      const std::lock_guard lock(token_);
+      poll(/*look=*/true);
+    }
+    while (!caller_polls_.load() && !has_failed_.load() &&
+           (has_active_.load() || has_queue_.load())) {
+      {
+        const std::lock_guard lock(token_);
+        poll(/*look=*/false);
+      }
+      std::this_thread::yield();
+    }
+  }
+}
+
+void Engine::take_queue() {
+  std::deque<std::shared_ptr<Operation>> taken;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    taken.swap(queue_);
+    has_queue_.store(false);
+    if (!taken.empty()) {
+      has_active_.store(true);
+    }
+  }
+  for (std::shared_ptr<Operation>& operation : taken) {
+    begin(*operation);
+    active_.push_back(std::move(operation));
+  }
+}
+
+void Engine::begin(Operation& operation) {
+  const Call& call = operation.call;
+  Group& group = *operation.group;
+  const auto peer = static_cast<std::size_t>(call.root_or_peer);
+  if (call.kind == CommKind::kSend) {
+    operation.index = ++group.sends[peer];
+  } else if (call.kind == CommKind::kRecv) {
+    operation.index = ++group.receives[peer];
+  } else {
+    operation.index = ++group.collective_count;
+  }
+  const auto slots = static_cast<std::uint64_t>(wire_.tag_limit() / kTagsOfCall);
+  const int tag = static_cast<int>(operation.index % slots) * kTagsOfCall;
+  operation.schedule = std::make_unique<Schedule>(wire_.make_transfers());
+  lower(call, group, wire_.has_collectives(), tag, *operation.schedule);
+}
+
+void Engine::poll(bool look) {
+  if (has_failed_.load(std::memory_order_relaxed)) {
+    return;  // it failed after the token was requested: buffers may be gone
+  }
+  try {
+    if (has_queue_.load(std::memory_order_relaxed)) {
+      take_queue();
+    }
+    advance_all();
+    if (look || ++polls_ % kPollsBetweenLooks == 0) {
+      look_around();
+    }
+  } catch (const et_schema::Error& error) {
+    fail(std::make_exception_ptr(error.with_rank(world_rank_)));
+  } catch (...) {  // out of memory, or a broken invariant: the caller's thread reports it
+    fail(std::current_exception());
+  }
+}
+
+void Engine::advance_all() {
+  wire_.progress();
+  std::erase_if(active_, [](const std::shared_ptr<Operation>& operation) {
+    if (!operation->schedule->advance()) {
+      return false;
+    }
+    operation->ended = std::chrono::steady_clock::now();
+    operation->done.store(true, std::memory_order_release);
+    return true;
+  });
+  has_active_.store(!active_.empty());
+}
+
+void Engine::look_around() {
+  board_.serve();
+  if (!active_.empty()) {
+    const Operation& oldest = *active_.front();
+    watch_.look({oldest.call, *oldest.group, oldest.index, world_rank_, time_limit_s_.load()},
+                oldest.started, std::chrono::steady_clock::now());
+  }
+}
+
+void Engine::fail(std::exception_ptr failure) {
+  const std::lock_guard lock(queue_mutex_);
+  if (failure_ == nullptr) {
+    failure_ = std::move(failure);
+  }
+  has_failed_.store(true);
+}
+
+Answer Engine::answer(const Question& question) const {
+  Answer answer;
+  answer.progress = progress_.load();
+  const Group* group = find_group_(question.group);
+  const auto asker = static_cast<std::size_t>(question.asker);
+  if (group != nullptr && asker < group->sends.size()) {
+    switch (question.about) {
+      case Question::About::kCollectives:
+        answer.started = group->collective_count;
+        break;
+      case Question::About::kSendsToMe:
+        answer.started = group->sends.at(asker);
+        break;
+      case Question::About::kReceivesFromMe:
+        answer.started = group->receives.at(asker);
+        break;
+    }
+  }
+  if (!active_.empty()) {
+    const Operation& oldest = *active_.front();
+    const std::string doing = describe(oldest.call, *oldest.group, oldest.index);
+    const std::size_t length = std::min(doing.size(), answer.doing.size() - 1);
+    std::copy_n(doing.begin(), length, answer.doing.begin());
+  }
+  return answer;
+}
+
+void Engine::throw_if_failed() {
+  if (has_failed_.load()) {
+    const std::lock_guard lock(queue_mutex_);
+    std::rethrow_exception(failure_);
+  }
+}
+
+}  // namespace understudy::backends

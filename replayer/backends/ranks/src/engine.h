@@ -1,0 +1,119 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "board.h"
+#include "group.h"
+#include "replayer/backends/interface/communicator.h"
+#include "schedule.h"
+#include "watch.h"
+
+namespace understudy::backends {
+
+/// A call under way. The engine's thread and the caller's share it.
+struct Operation {
+  Call call;
+  Group* group = nullptr;
+  std::uint64_t index = 0;  ///< number of the call among those of its kind in the group, from 1
+  std::chrono::steady_clock::time_point started;
+  std::unique_ptr<Schedule> schedule;           ///< once it has begun
+  std::chrono::steady_clock::time_point ended;  ///< once it is done
+  std::atomic<bool> done{false};
+};
+
+/// Moves transfers on from a thread of its own, so that they continue while the program computes
+/// (neither Open MPI nor sockets have progress of their own).
+///
+/// Only the thread that holds the token calls the wire: the engine's thread, or the caller's while
+/// it waits for a call. So a call that is waited for at once costs no thread switch. All groups
+/// share the thread: nothing in it blocks, so calls of different groups cannot wait for each other.
+/// The first failure is kept, and every wait reports it.
+class Engine {
+ public:
+  /// Finds a group by its id, for questions of other ranks; null if there is none yet.
+  using GroupFinder = std::function<const Group*(GroupId)>;
+
+  Engine(Wire& wire, double time_limit_s, GroupFinder find_group);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  /// Stops the thread, even with calls under way.
+  ~Engine();
+
+  /// Hands the call to the engine's thread.
+  [[nodiscard]] std::shared_ptr<Operation> start(const Call& call, Group& group);
+  void wait(Operation& operation);
+  void run(const Call& call, Group& group);
+  /// To be called when nobody will wait for the call and its buffers may go. If the call is under
+  /// way, that is a failure: nothing continues any more.
+  void let_go(const Operation& operation);
+
+  /// Runs `action` while no other thread calls the wire.
+  void with_token(const std::function<void()>& action);
+  /// The same if the token becomes free within `patience`; otherwise without it. For the end of the
+  /// job.
+  void with_token_or_without(std::chrono::milliseconds patience,
+                             const std::function<void()>& action);
+
+  /// From now on a rank whose process has ended is seen at once.
+  void watch_processes(Processes processes);
+  void set_time_limit(double seconds) { time_limit_s_.store(seconds); }
+  void note_progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
+  /// May be called from any thread: calls under way and later ones fail.
+  void interrupt();
+
+  /// True if nothing is under way and nothing has failed.
+  [[nodiscard]] bool is_idle();
+
+ private:
+  [[nodiscard]] std::shared_ptr<Operation> enqueue(const Call& call, Group& group);
+  void poll_until(const Operation& operation);
+  void work();
+
+  // These need the token:
+  void take_queue();
+  void begin(Operation& operation);
+  /// Continues all calls. With `look` it also looks at the clock and at other ranks' questions,
+  /// which otherwise happens only now and then. Keeps an exception as the failure.
+  void poll(bool look);
+  void advance_all();
+  void look_around();
+  void fail(std::exception_ptr failure);
+  [[nodiscard]] Answer answer(const Question& question) const;
+
+  void throw_if_failed();
+
+  Wire& wire_;
+  const int world_rank_;
+  std::atomic<double> time_limit_s_;
+  std::atomic<std::uint64_t> progress_{0};
+  const GroupFinder find_group_;
+
+  std::timed_mutex token_;
+  Board board_;
+  Watch watch_;
+  std::vector<std::shared_ptr<Operation>> active_;
+  unsigned polls_ = 0;
+
+  std::mutex queue_mutex_;
+  std::condition_variable queue_changed_;
+  std::deque<std::shared_ptr<Operation>> queue_;
+  std::exception_ptr failure_;
+  bool stop_ = false;
+  std::atomic<bool> has_queue_{false};
+  std::atomic<bool> has_active_{false};
+  std::atomic<bool> has_failed_{false};
+  std::atomic<bool> caller_polls_{false};
+
+  std::thread thread_;
+};
+
+}  // namespace understudy::backends

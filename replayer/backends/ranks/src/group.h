@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replayer/backends/interface/check_call.h"
+#include "replayer/backends/interface/communicator.h"
+#include "replayer/backends/ranks/wire.h"
+
+namespace understudy::backends {
+
+/// A process group of the job. Sends and receives have a channel of their own, so that only the
+/// caller uses their tags.
+struct Group {
+  GroupId id = 0;
+  std::string name;
+  std::vector<int> ranks;  ///< world ranks in group order
+  int rank = -1;           ///< of this process in the group; -1: it is no member
+  Channel collectives = 0;
+  Channel messages = 0;
+
+  // Counts of the calls that this process has started, to find out which rank waits for which:
+  std::uint64_t collective_count = 0;
+  std::vector<std::uint64_t> sends;     ///< by peer
+  std::vector<std::uint64_t> receives;  ///< by peer
+
+  [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
+  [[nodiscard]] bool is_member() const { return rank >= 0; }
+  [[nodiscard]] CallPlace place(int world_rank) const {
+    return CallPlace{world_rank, name, rank, size()};
+  }
+};
+
+/// "allreduce, call 4 of group 'world'", "recv from rank 2, call 1 of group 'pipeline'".
+[[nodiscard]] std::string describe(const Call& call, const Group& group, std::uint64_t index);
+
+}  // namespace understudy::backends

@@ -1,0 +1,288 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/error.h"
+#include "group.h"
+#include "replayer/backends/interface/check_call.h"
+#include "replayer/backends/ranks/wire.h"
+
+namespace understudy::backends {
+
+using et_schema::CommKind;
+using et_schema::DType;
+
+namespace {
+
+/// A group has two channels, whose ids follow from its own.
+constexpr std::uint32_t kChannelsOfGroup = 2;
+constexpr GroupId kSetUpGroup = std::numeric_limits<GroupId>::max() / kChannelsOfGroup;
+constexpr std::chrono::milliseconds kAbortPatience{500};
+
+class RanksWork : public Work {
+ public:
+  RanksWork(std::weak_ptr<Engine> engine, std::shared_ptr<Operation> operation)
+      : engine_(std::move(engine)), operation_(std::move(operation)) {}
+  RanksWork(const RanksWork&) = delete;
+  RanksWork& operator=(const RanksWork&) = delete;
+  ~RanksWork() override {
+    if (const std::shared_ptr<Engine> engine = engine_.lock()) {
+      engine->let_go(*operation_);
+    }
+  }
+  [[nodiscard]] Operation& operation() const { return *operation_; }
+
+ private:
+  std::weak_ptr<Engine> engine_;
+  std::shared_ptr<Operation> operation_;
+};
+
+[[nodiscard]] std::string to_text(const std::string& name, const std::vector<int>& ranks) {
+  return fmt::format("group '{}' of ranks [{}]", name, fmt::join(ranks, ", "));
+}
+
+class RanksBackend : public Backend {
+ public:
+  RanksBackend(std::unique_ptr<Wire> wire, const BackendOptions& options)
+      : wire_(std::move(wire)), exceptions_at_start_(std::uncaught_exceptions()) {
+    std::vector<int> world(static_cast<std::size_t>(world_size()));
+    std::iota(world.begin(), world.end(), 0);
+    groups_.push_back(make(0, "world", world));
+    set_up_ = make(kSetUpGroup, "set-up of the job", world);
+    engine_ = std::make_shared<Engine>(*wire_, options.time_limit_s,
+                                       [this](GroupId id) { return find_group(id); });
+    std::vector<ProcessId> processes(world.size());
+    const ProcessId own = own_process();
+    try {
+      all_gather(&own, sizeof(own), processes.data());
+    } catch (...) {
+      wire_->leave_unfinished();
+      throw;
+    }
+    Processes known(std::move(processes));
+    pids_here_ = known.pids_here();
+    engine_->watch_processes(std::move(known));
+  }
+
+  RanksBackend(const RanksBackend&) = delete;
+  RanksBackend& operator=(const RanksBackend&) = delete;
+  ~RanksBackend() override {
+    const bool is_clean = engine_->is_idle() && std::uncaught_exceptions() <= exceptions_at_start_;
+    engine_.reset();
+    if (!is_clean) {
+      wire_->leave_unfinished();
+    }
+  }
+
+  [[nodiscard]] std::string name() const override { return wire_->name(); }
+  [[nodiscard]] std::string version() const override { return wire_->version(); }
+  [[nodiscard]] int rank() const override { return wire_->rank(); }
+  [[nodiscard]] int world_size() const override { return wire_->world_size(); }
+  [[nodiscard]] std::string host() const override { return wire_->host(); }
+  [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
+    std::vector<int> members(ranks.begin(), ranks.end());
+    if (members.empty()) {
+      members = groups_.front()->ranks;
+    }
+    const std::set<int> distinct(members.begin(), members.end());
+    if (distinct.size() != members.size() || *distinct.begin() < 0 ||
+        *distinct.rbegin() >= world_size()) {
+      throw et_schema::run_failed(
+          "a process group that the job cannot have",
+          {.rank = rank(),
+           .field = fmt::format("ranks of group '{}'", name),
+           .expected = fmt::format("distinct ranks from 0 to {}", world_size() - 1),
+           .got = fmt::format("[{}]", fmt::join(members, ", "))});
+    }
+    check_same_everywhere(name, members);
+    const auto id = static_cast<GroupId>(groups_.size());
+    engine_->with_token([&] { groups_.push_back(make(id, name, std::move(members))); });
+    return id;
+  }
+
+  [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
+    Group& group = group_for(call);
+    return std::make_unique<RanksWork>(engine_, engine_->start(call, group));
+  }
+
+  Ended wait(std::unique_ptr<Work> work) override {
+    const auto* mine = dynamic_cast<RanksWork*>(work.get());
+    UNDERSTUDY_ASSERT(mine != nullptr);
+    engine_->wait(mine->operation());
+    return mine->operation().ended;
+  }
+
+  void run(const Call& call) override {
+    Group& group = group_for(call);
+    engine_->run(call, group);
+  }
+
+  [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override {
+    const auto size = static_cast<std::size_t>(world_size());
+    const auto length = static_cast<std::int64_t>(text.size());
+    std::vector<std::int64_t> lengths(size);
+    all_gather(&length, sizeof(length), lengths.data());
+
+    std::vector<std::string> texts(size);
+    std::string own = text;
+    Call content;
+    content.kind = CommKind::kAllGather;
+    content.inputs = {{own.data(), length, DType::kUInt8}};
+    for (std::size_t i = 0; i < size; ++i) {
+      texts[i].resize(static_cast<std::size_t>(lengths[i]));
+      content.outputs.push_back({texts[i].data(), lengths[i], DType::kUInt8});
+    }
+    engine_->run(content, *set_up_);
+    return texts;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> processes_here() const override { return pids_here_; }
+  [[nodiscard]] std::string scatter_text(const std::vector<std::string>& texts) override {
+    const auto bytes_of = [](auto& data, std::size_t bytes) {
+      // What is sent is only read.
+      return Buffer{const_cast<char*>(reinterpret_cast<const char*>(&data)),
+                    static_cast<std::int64_t>(bytes), DType::kUInt8};
+    };
+    std::vector<std::int64_t> lengths;
+    std::vector<Buffer> parts;
+    if (rank() == 0) {
+      std::ranges::transform(texts, std::back_inserter(lengths), &std::string::size);
+      std::ranges::transform(lengths, std::back_inserter(parts), [&](const std::int64_t& length) {
+        return bytes_of(length, sizeof(length));
+      });
+    }
+    std::int64_t own_length = 0;
+    scatter(std::move(parts), bytes_of(own_length, sizeof(own_length)));
+    parts.clear();
+    if (rank() == 0) {
+      std::ranges::transform(texts, std::back_inserter(parts), [&](const std::string& text) {
+        return bytes_of(*text.data(), text.size());
+      });
+    }
+    std::string own(static_cast<std::size_t>(own_length), '\0');
+    scatter(std::move(parts), bytes_of(*own.data(), own.size()));
+    return own;
+  }
+
+  void barrier() override {
+    Call call;
+    call.kind = CommKind::kBarrier;
+    engine_->run(call, *set_up_);
+  }
+
+  void set_time_limit(double seconds) override { engine_->set_time_limit(seconds); }
+  void note_progress() override { engine_->note_progress(); }
+  void interrupt() override { engine_->interrupt(); }
+  [[noreturn]] void abort(int status) override {
+    engine_->with_token_or_without(kAbortPatience, [&] { wire_->abort_others(status); });
+    std::_Exit(status);
+  }
+
+ private:
+  /// The group of a call, which must fit it; throws otherwise.
+  [[nodiscard]] Group& group_for(const Call& call) {
+    if (call.group >= groups_.size() || !groups_[call.group]->is_member()) {
+      throw et_schema::run_failed(
+          "a communication outside of its group",
+          {.rank = rank(),
+           .field = "group",
+           .expected = "a group that was made, with this rank in it",
+           .got = call.group >= groups_.size()
+                      ? fmt::format("{} of {}", call.group, groups_.size())
+                      : to_text(groups_[call.group]->name, groups_[call.group]->ranks)});
+    }
+    Group& group = *groups_[call.group];
+    check_call(call, group.place(rank()));
+    return group;
+  }
+
+  [[nodiscard]] const Group* find_group(GroupId id) const {
+    if (id == kSetUpGroup) {
+      return set_up_.get();
+    }
+    return id < groups_.size() ? groups_[id].get() : nullptr;
+  }
+
+  // Opening a channel may block. So a call with a time limit checks before that each member is here
+  // with the same ranks.
+  void check_same_everywhere(const std::string& name, const std::vector<int>& ranks) {
+    const std::string own = to_text(name, ranks);
+    const std::vector<std::string> all = all_gather_text(own);
+    const auto other = std::ranges::find_if(all, [&](const auto& text) { return text != own; });
+    if (other != all.end()) {
+      throw et_schema::run_failed(
+          "ranks make different process groups",
+          {.rank = rank(),
+           .field = own,
+           .expected = "the same group on all ranks, in the same order of making",
+           .got = fmt::format("{} on rank {}", *other, other - all.begin())});
+    }
+  }
+
+  /// Opens its channels if this rank is a member.
+  [[nodiscard]] std::unique_ptr<Group> make(GroupId id, const std::string& name,
+                                            std::vector<int> ranks) {
+    auto group = std::make_unique<Group>();
+    group->id = id;
+    group->name = name;
+    group->ranks = std::move(ranks);
+    group->sends.resize(group->ranks.size());
+    group->receives.resize(group->ranks.size());
+    const auto self = std::ranges::find(group->ranks, rank());
+    if (self != group->ranks.end()) {
+      group->rank = static_cast<int>(self - group->ranks.begin());
+      group->collectives = wire_->open(kChannelsOfGroup * id, group->ranks);
+      group->messages = wire_->open(kChannelsOfGroup * id + 1, group->ranks);
+    }
+    return group;
+  }
+
+  /// Gathers every rank's `bytes` in the set-up's group.
+  void all_gather(const void* own, std::int64_t bytes, void* all) {
+    Call call;
+    call.kind = CommKind::kAllGatherBase;
+    call.inputs = {{const_cast<void*>(own), bytes, DType::kUInt8}};  // an input is only read
+    call.outputs = {{all, bytes * world_size(), DType::kUInt8}};
+    engine_->run(call, *set_up_);
+  }
+
+  /// Gives each rank its one of rank 0's `parts` there; sizes may differ.
+  void scatter(std::vector<Buffer> parts, const Buffer& own) {
+    Call call;
+    call.kind = CommKind::kScatter;
+    call.inputs = std::move(parts);
+    call.outputs = {own};
+    engine_->run(call, *set_up_);
+  }
+
+  std::unique_ptr<Wire> wire_;
+  int exceptions_at_start_ = 0;
+  std::vector<std::int64_t> pids_here_;  ///< by rank
+  std::deque<std::unique_ptr<Group>> groups_;
+  /// The group for texts and barriers of the job itself, which no program has.
+  std::unique_ptr<Group> set_up_;
+  std::shared_ptr<Engine> engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_ranks_backend(std::unique_ptr<Wire> wire,
+                                            const BackendOptions& options) {
+  return std::make_unique<RanksBackend>(std::move(wire), options);
+}
+
+}  // namespace understudy::backends

@@ -1,0 +1,117 @@
+#include "replayer/calibrator/design/area.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "et_schema/model/op_class.h"
+#include "replayer/calibrator/design/recipe.h"
+
+namespace understudy::calibrator {
+namespace {
+
+/// Coordinates behind the dimensions' own.
+enum Coordinate : std::size_t { kDtype, kLayout, kZeros, kSkew, kRounding, kCoordinates };
+
+std::int64_t rounded(double size, double rounding) {
+  constexpr double kThird = 1.0 / 3;
+  constexpr double kMultiple = 8;
+  if (rounding > 2 * kThird) {
+    return static_cast<std::int64_t>(std::exp2(std::round(std::log2(size))));
+  }
+  if (rounding > kThird && size > kMultiple) {
+    return static_cast<std::int64_t>(std::round(size / kMultiple) * kMultiple);
+  }
+  return static_cast<std::int64_t>(std::round(size));
+}
+
+std::int64_t value_of(const Dimension& dimension, double coordinate, double rounding) {
+  if (!dimension.choices.empty()) {
+    const auto count = static_cast<double>(dimension.choices.size());
+    return dimension.choices[static_cast<std::size_t>(coordinate * count)];
+  }
+  const auto low = static_cast<double>(dimension.low);
+  const auto high = static_cast<double>(dimension.high);
+  const double size = low * std::pow(high / low, coordinate);
+  return std::clamp(rounded(size, rounding), dimension.low, dimension.high);
+}
+
+et_schema::DType dtype_of(double coordinate, const CallLimits& limits) {
+  if (coordinate < limits.float32) {
+    return et_schema::DType::kFloat32;
+  }
+  return coordinate < limits.float32 + limits.bfloat16 ? et_schema::DType::kBFloat16
+                                                       : et_schema::DType::kFloat64;
+}
+
+/// None in a half of the points, else up to the most.
+double in_half(double coordinate, double most) {
+  constexpr double kNone = 0.5;
+  return coordinate < kNone ? 0 : most * (coordinate - kNone) / (1 - kNone);
+}
+
+}  // namespace
+
+Area::Area(const Recipe& recipe, CallLimits limits, std::uint64_t seed)
+    : recipe_(recipe),
+      limits_(limits),
+      name_(recipe.op),
+      op_class_(et_schema::op_class(recipe.op)),
+      dimensions_(dimensions_of(recipe)),
+      halton_(dimensions_.size() + kCoordinates, seed) {}
+
+std::optional<DesignPoint> Area::at(std::uint64_t index) const {
+  const std::vector<double> coordinates = halton_.at(index);
+  const double* const extra = &coordinates[dimensions_.size()];
+  DimensionValues values;
+  for (std::size_t i = 0; i < dimensions_.size(); ++i) {
+    values[dimensions_[i].name] = value_of(dimensions_[i], coordinates[i], extra[kRounding]);
+  }
+  Variation variation;
+  variation.dtype = dtype_of(extra[kDtype], limits_);
+  variation.layout = extra[kLayout];
+  // The state of an optimizer is all written, all zero, or partly.
+  variation.zeros = in_half(extra[kZeros], 1);
+  constexpr double kMostSkew = 1.4;  // a Zipf exponent beyond what data have
+  variation.skew = in_half(extra[kSkew], kMostSkew);
+  const double work = work_of(recipe_, values);
+  if (work > limits_.work) {
+    return std::nullopt;
+  }
+  std::optional<Call> call = make_call(recipe_, values, variation);
+  if (!call) {
+    return std::nullopt;
+  }
+  const double bytes =
+      static_cast<double>(tensor_bytes(*call)) +
+      made_elements(recipe_, values) * static_cast<double>(item_size(variation.dtype));
+  if (bytes > static_cast<double>(limits_.bytes)) {
+    return std::nullopt;
+  }
+  DesignPoint point{std::move(*call), {}};
+  point.features = {std::log(1 + bytes), std::log(1 + work)};
+  point.features.insert(point.features.end(), coordinates.begin(), coordinates.end());
+  return point;
+}
+
+std::vector<Area> make_areas(const std::string& only_class, CallLimits limits) {
+  std::vector<Area> areas;
+  std::uint64_t seed = 0;
+  for (const Recipe& recipe : recipes()) {
+    Area area(recipe, limits, ++seed);
+    if (only_class.empty() || area.op_class() == only_class) {
+      areas.push_back(std::move(area));
+    }
+  }
+  return areas;
+}
+
+std::vector<std::string> area_classes() {
+  std::set<std::string> classes;
+  for (const Recipe& recipe : recipes()) {
+    classes.emplace(et_schema::op_class(recipe.op));
+  }
+  return {classes.begin(), classes.end()};
+}
+
+}  // namespace understudy::calibrator

@@ -1,0 +1,164 @@
+#include "replayer/calibrator/design/call.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <variant>
+
+#include "et_schema/base/overloaded.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/model/slot_extent.h"
+#include "generator/values/value_flow.h"
+
+namespace understudy::calibrator {
+namespace {
+
+using et_schema::Argument;
+using et_schema::Slot;
+
+std::string text_of(const CallTensor& tensor) {
+  const Slot& slot = tensor.layout;
+  std::string text = fmt::format("{}[{}]", to_string(slot.dtype), fmt::join(slot.sizes, ","));
+  if (!slot.sparse && slot.strides != et_schema::contiguous_strides(slot.sizes)) {
+    text += fmt::format(":[{}]", fmt::join(slot.strides, ","));
+  }
+  if (slot.sparse) {
+    text += fmt::format(" sparse {}", slot.content ? slot.content->elements : 0);
+  }
+  if (slot.wrapped_number) {
+    text += " number";
+  }
+  if (tensor.zeros > 0) {
+    text += fmt::format(" zeros {:.3g}", tensor.zeros);
+  }
+  return text;
+}
+
+std::string text_of(const Argument& argument, const Call& call);
+
+struct ArgumentText {
+  const Call& call;
+  std::string operator()(const Argument::None&) const { return "None"; }
+  std::string operator()(const Argument::Undefined&) const { return "undefined"; }
+  std::string operator()(const Argument::SlotRef& slot) const {
+    return text_of(call.tensors[slot.id]);
+  }
+  std::string operator()(bool value) const { return value ? "True" : "False"; }
+  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(double value) const { return fmt::format("{}", value); }
+  std::string operator()(const std::string& value) const { return fmt::format("\"{}\"", value); }
+  std::string operator()(const Argument::DeviceRef& value) const {
+    return fmt::format("device {}", to_string(value.device));
+  }
+  std::string operator()(const Argument::Opaque& value) const { return value.tag; }
+  std::string operator()(const Argument::List& items) const {
+    std::string text = "[";
+    for (std::size_t i = 0; i < items.size();) {
+      std::size_t same = i;
+      const std::string item = text_of(items[i], call);
+      while (same < items.size() && text_of(items[same], call) == item) {
+        ++same;  // lists of optimizers hold hundreds of equal tensors
+      }
+      constexpr std::size_t kFew = 3;
+      const bool repeats = same - i > kFew;
+      text += fmt::format("{}{}{}", text.size() > 1 ? ", " : "",
+                          repeats ? fmt::format("{} × ", same - i) : "", item);
+      i = repeats ? same : i + 1;
+    }
+    return text + "]";
+  }
+};
+
+std::string text_of(const Argument& argument, const Call& call) {
+  return std::visit(ArgumentText{call}, argument.value);
+}
+
+et_schema::ValueRule rule_of_zeros(double zeros) {
+  return {et_schema::ValueRule::Bernoulli{1 - zeros}, "calibrate: zeros"};
+}
+
+/// What a number's rule says beyond the call's shapes. Rows that were measured before are found by
+/// these texts, so a rule without numbers of its own goes on saying "0 to 0".
+std::string text_of(const et_schema::ValueRule& rule) {
+  using et_schema::ValueRule;
+  const auto range = [](std::int64_t low, std::int64_t high) {
+    return fmt::format("{} to {}", low, high);
+  };
+  const et_schema::Overloaded text = {
+      [&](const ValueRule::Integers& kind) { return range(kind.low, kind.high); },
+      [&](const ValueRule::Offsets& kind) { return range(kind.longest, kind.end); },
+      [&](const ValueRule::Arange& kind) { return range(kind.start, kind.step); },
+      [&](const ValueRule::Mask& kind) { return range(0, kind.count); },
+      [&](const ValueRule::Targets& kind) { return range(kind.ignore_index, kind.classes); },
+      [&](const ValueRule::ReusedIntegers& kind) {
+        return fmt::format("{} of {}", distinct_count(kind.reuse), range(kind.low, kind.high));
+      },
+      [&](const ValueRule::Dominant& kind) { return range(0, kind.rows); },
+      [&](const auto&) { return range(0, 0); }};
+  return std::visit(text, rule.kind);
+}
+
+}  // namespace
+
+std::string to_text(const Call& call) {
+  std::string text(et_schema::operator_name(call.schema));
+  text += "(";
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + text_of(call.args[i], call);
+  }
+  text += ")";
+  for (const CallTensor& tensor : call.tensors) {
+    if (tensor.layout.value && is_integral(tensor.layout.dtype)) {
+      text += fmt::format(" {{{}}}", text_of(*tensor.layout.value));
+    }
+  }
+  if (call.index_skew > 0) {
+    text += fmt::format(" skew {:.3g}", call.index_skew);
+  }
+  return text;
+}
+
+std::int64_t tensor_bytes(const Call& call) {
+  std::int64_t bytes = 0;
+  for (const CallTensor& tensor : call.tensors) {
+    bytes += et_schema::extent_bytes(tensor.layout);
+  }
+  return bytes;
+}
+
+et_schema::Program make_program(const Call& call) {
+  et_schema::Program program;
+  program.schemas.push_back(call.schema);
+  for (const CallTensor& tensor : call.tensors) {
+    Slot slot = tensor.layout;
+    slot.storage = static_cast<et_schema::StorageId>(program.storages.size());
+    slot.external = true;
+    slot.value.reset();
+    et_schema::Storage storage;
+    storage.device = {et_schema::DeviceType::kCpu, -1};
+    storage.external = true;
+    storage.bytes = et_schema::extent_bytes(slot);
+    program.storages.push_back(storage);
+    program.slots.push_back(std::move(slot));
+  }
+  et_schema::Instruction& instruction = program.instructions.emplace_back();
+  instruction.name = et_schema::operator_name(call.schema);
+  instruction.schema = 0;
+  instruction.args = call.args;
+  generator::IndexSpread spread;
+  if (call.index_skew > 0) {
+    spread = {generator::IndexSpread::Kind::kZipf, call.index_skew};
+  }
+  generator::assign_values(program, {}, spread);
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    if (call.tensors[i].layout.value) {
+      program.slots[i].value = call.tensors[i].layout.value;
+    }
+    if (call.tensors[i].zeros > 0) {
+      program.slots[i].value = rule_of_zeros(call.tensors[i].zeros);
+    }
+  }
+  return program;
+}
+
+}  // namespace understudy::calibrator

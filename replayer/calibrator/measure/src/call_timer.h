@@ -1,0 +1,74 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "et_schema/formats/operator_times/operator_times.h"
+#include "replayer/measure/counters.h"
+#include "replayer/run/run.h"
+
+namespace understudy::calibrator {
+
+/// This thread's time on a CPU, and how often it was taken from one.
+struct CpuUse {
+  double ns = 0;
+  long preemptions = 0;
+
+  [[nodiscard]] static CpuUse now();
+};
+
+/// Takes a tensor's memory out of the caches; what is larger than caches leaves them by itself.
+void evict_tensor(const at::Tensor& tensor);
+
+/// Times the call alone, as a replay's timing passes do. Of a call on this thread alone that was
+/// interrupted by others' work it is the time on a CPU that counts.
+class CallTimer : public replayer::NoHook {
+ public:
+  explicit CallTimer(int threads) : is_alone_(threads == 1) {}
+
+  void built(const replayer::Step&);
+  void called(const replayer::Step&, const torch::jit::Stack& stack);
+
+  /// What the next call returns is added there.
+  void note_outputs(std::vector<et_schema::TimedTensor>& outputs) { outputs_ = &outputs; }
+  /// Whether what calls return leaves the caches.
+  void set_evicts(bool evicts) { evicts_ = evicts; }
+  /// What the last call took.
+  [[nodiscard]] double ns() const { return ns_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_alone_;
+  CpuUse before_;
+  Clock::time_point begin_;
+  double ns_ = 0;
+  bool evicts_ = false;
+  std::vector<et_schema::TimedTensor>* outputs_ = nullptr;
+};
+
+/// Counts what a call does, in place of timing it.
+class CallCounter : public replayer::NoHook {
+ public:
+  explicit CallCounter(const replayer::SystemCounting& counting) : counting_(counting) {}
+
+  void built(const replayer::Step&) { before_ = counting_.read(); }
+  void called(const replayer::Step&, const torch::jit::Stack&) {
+    counts_ = replayer::SystemCounting::of_call(before_, counting_.read());
+  }
+  /// What was counted in the last call.
+  [[nodiscard]] std::map<std::string, double> take() { return std::move(counts_); }
+
+ private:
+  const replayer::SystemCounting& counting_;
+  et_schema::SystemCounters before_;
+  std::map<std::string, double> counts_;
+};
+
+}  // namespace understudy::calibrator

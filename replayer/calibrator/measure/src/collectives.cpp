@@ -1,0 +1,313 @@
+#include "replayer/calibrator/measure/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "collective_calls.h"
+#include "et_schema/base/assert.h"
+#include "et_schema/base/machine_memory.h"
+#include "et_schema/model/comm_traits.h"
+#include "replayer/device/device.h"
+
+namespace understudy::calibrator {
+namespace {
+
+using et_schema::CommKind;
+using et_schema::CommSizes;
+using et_schema::DType;
+using Clock = std::chrono::steady_clock;
+
+/// What one rank tells the others of a size: its repetitions, and whether it wants to stop.
+struct Told {
+  bool wants_to_stop = false;
+  double spent_s = 0;
+  std::vector<double> times_ns;
+};
+
+std::string text_of(const Told& told) {
+  std::string text = fmt::format("{} {}", told.wants_to_stop ? 1 : 0, told.spent_s);
+  for (const double time_ns : told.times_ns) {
+    text += fmt::format(" {}", time_ns);
+  }
+  return text;
+}
+
+Told parse_told(const std::string& text) {
+  std::istringstream in(text);
+  Told told;
+  in >> told.wants_to_stop >> told.spent_s;
+  for (double time_ns = 0; in >> time_ns;) {
+    told.times_ns.push_back(time_ns);
+  }
+  return told;
+}
+
+/// All ranks' words together: each repetition took as long as its slowest rank.
+struct Agreed {
+  bool is_over = false;
+  double spent_s = 0;  ///< rank 0's
+  std::vector<double> times_ns;
+};
+
+class CollectiveTimer {
+ public:
+  CollectiveTimer(backends::Job& job, CollectiveRoute route, const CollectiveLimits& limits,
+                  const std::function<bool()>& is_interrupted)
+      : job_(job),
+        route_(route),
+        limits_(limits),
+        is_interrupted_(is_interrupted),
+        begin_(Clock::now()),
+        maker_(route.device) {
+    for (int ranks = 2; ranks < job.world_size(); ++ranks) {
+      std::vector<int> members(static_cast<std::size_t>(ranks));
+      std::iota(members.begin(), members.end(), 0);
+      groups_[ranks] = route.communicator.make_group(fmt::format("calibrate {}", ranks), members);
+    }
+    groups_[job.world_size()] = 0;
+  }
+
+  /// The areas whose calls the communicator takes where the memory is; connected.
+  std::vector<CollectiveArea> connect(const std::vector<CollectiveArea>& areas) {
+    std::vector<CollectiveArea> taken;
+    std::vector<backends::Call> calls;
+    for (const CollectiveArea& area : areas) {
+      std::string refused;
+      if (takes_part(area)) {
+        const backends::Call call = call_of(area, area.ranks);
+        refused = route_.communicator.takes(call) ? "" : "refused";
+        calls.push_back(call);
+      }
+      const std::vector<std::string> all = job_.all_gather_text(refused);
+      if (std::ranges::all_of(all, &std::string::empty)) {
+        taken.push_back(area);
+      } else if (takes_part(area)) {
+        calls.pop_back();
+      }
+    }
+    route_.communicator.prepare(calls);
+    return taken;
+  }
+
+  Agreed time(const CollectiveArea& area, std::int64_t whole) {
+    constexpr std::size_t kFirst = 3;  // one of them to settle
+    const Agreed agreed = agree(run(area, whole, kFirst));
+    if (agreed.is_over || agreed.times_ns.empty()) {
+      return agreed;
+    }
+    const double each_ns = *std::ranges::min_element(agreed.times_ns);
+    return agree(run(area, whole, repetitions(each_ns)));
+  }
+
+  [[nodiscard]] double left_s() const {
+    return limits_.budget_s - std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+ private:
+  static std::size_t repetitions(double each_ns) {
+    constexpr double kNanoseconds = 1e8;  // of one size
+    constexpr double kLeast = 5;
+    constexpr double kMost = 200;
+    return static_cast<std::size_t>(std::clamp(kNanoseconds / each_ns, kLeast, kMost));
+  }
+
+  [[nodiscard]] bool takes_part(const CollectiveArea& area) const {
+    return job_.rank() < (et_schema::is_message(area.kind) ? 2 : area.ranks);
+  }
+
+  /// This rank's times; none where it is not in the group.
+  std::vector<double> run(const CollectiveArea& area, std::int64_t whole, std::size_t times) {
+    return time_apart_ns(job_, route_, takes_part(area) ? call_of(area, whole) : backends::Call(),
+                         takes_part(area), times);
+  }
+
+  /// In place where that is how training calls it.
+  backends::Call call_of(const CollectiveArea& area, std::int64_t whole) {
+    const bool is_pair = et_schema::traits(area.kind).sizes == CommSizes::kPairs;
+    return maker_.make(area, groups_.at(area.ranks), job_.rank(), whole,
+                       is_pair ? CallPlace::kInPlace : CallPlace::kOutOfPlace);
+  }
+
+  Agreed agree(std::vector<double> times_ns) {
+    const Told mine{is_interrupted_(), std::chrono::duration<double>(Clock::now() - begin_).count(),
+                    std::move(times_ns)};
+    Agreed agreed;
+    bool is_first = true;
+    for (const std::string& text : job_.all_gather_text(text_of(mine))) {
+      const Told told = parse_told(text);
+      agreed.is_over = agreed.is_over || told.wants_to_stop;
+      agreed.spent_s = is_first ? told.spent_s : agreed.spent_s;
+      is_first = false;
+      agreed.times_ns.resize(std::max(agreed.times_ns.size(), told.times_ns.size()));
+      for (std::size_t i = 0; i < told.times_ns.size(); ++i) {
+        agreed.times_ns[i] = std::max(agreed.times_ns[i], told.times_ns[i]);
+      }
+    }
+    agreed.is_over = agreed.is_over || agreed.spent_s > limits_.budget_s;
+    return agreed;
+  }
+
+  backends::Job& job_;
+  CollectiveRoute route_;
+  CollectiveLimits limits_;
+  const std::function<bool()>& is_interrupted_;
+  Clock::time_point begin_;
+  std::map<int, backends::GroupId> groups_;
+  CallMaker maker_;
+};
+
+/// A multiple of the ranks, at least one element each.
+std::int64_t elements_of(std::int64_t bytes, const CollectiveArea& area) {
+  const std::int64_t each = std::int64_t{area.ranks} * item_size(area.dtype);
+  return std::max<std::int64_t>(1, (bytes + each / 2) / each) * area.ranks;
+}
+
+}  // namespace
+
+std::vector<CollectiveArea> collective_areas(int world_size) {
+  std::vector<int> sizes;
+  for (int ranks = 2; ranks < world_size; ranks *= 2) {
+    sizes.push_back(ranks);
+  }
+  sizes.push_back(world_size);
+  std::vector<CollectiveArea> areas;
+  for (const int ranks : sizes) {
+    for (std::size_t i = 0; i < et_schema::kCommKinds; ++i) {
+      const auto kind = static_cast<CommKind>(i);
+      // A receive is the other side of a send.
+      if (et_schema::traits(kind).sizes != CommSizes::kNoCommunication && kind != CommKind::kRecv &&
+          (kind != CommKind::kSend || ranks == 2)) {
+        areas.push_back({kind, ranks, DType::kFloat32});
+      }
+    }
+    for (const DType dtype : {DType::kBFloat16, DType::kFloat64, DType::kInt64}) {
+      areas.push_back({CommKind::kAllReduce, ranks, dtype});
+    }
+  }
+  return areas;
+}
+
+SizeLadder::SizeLadder(const CollectiveLimits& limits) : limits_(limits) {
+  constexpr std::int64_t kStep = 64;
+  for (std::int64_t bytes = limits.least_bytes; bytes <= limits.most_bytes; bytes *= kStep) {
+    points_.push_back({bytes, 0});
+  }
+  if (points_.back().bytes != limits.most_bytes) {
+    points_.push_back({limits.most_bytes, 0});
+  }
+  for (std::size_t i = 1; i < points_.size(); ++i) {
+    gaps_.push_back({points_[i - 1].bytes, points_[i].bytes});
+  }
+}
+
+std::int64_t SizeLadder::next() const {
+  for (const Point& point : points_) {
+    if (point.ns == 0) {
+      return point.bytes;
+    }
+  }
+  if (gaps_.empty()) {
+    return 0;
+  }
+  const Gap& gap = gaps_.front();
+  return static_cast<std::int64_t>(
+      std::sqrt(static_cast<double>(gap.low) * static_cast<double>(gap.high)));
+}
+
+const SizeLadder::Point* SizeLadder::find(std::int64_t bytes) const {
+  const auto found = std::ranges::find(points_, bytes, &Point::bytes);
+  return found == points_.end() ? nullptr : &*found;
+}
+
+void SizeLadder::add(std::int64_t bytes, double ns) {
+  const auto known = std::ranges::find(points_, bytes, &Point::bytes);
+  if (known != points_.end()) {
+    known->ns = ns;
+    return;
+  }
+  UNDERSTUDY_ASSERT(!gaps_.empty());
+  const Gap gap = gaps_.front();
+  gaps_.erase(gaps_.begin());
+  const double expected_ns = std::sqrt(find(gap.low)->ns * find(gap.high)->ns);
+  points_.push_back({bytes, ns});
+  std::ranges::sort(points_, {}, &Point::bytes);
+  constexpr std::int64_t kLeastRatio = 4;  // closer sizes teach nothing
+  if (std::abs(expected_ns / ns - 1) > limits_.error && gap.high / gap.low >= kLeastRatio) {
+    gaps_.push_back({gap.low, bytes});
+    gaps_.push_back({bytes, gap.high});
+  }
+}
+
+void SizeLadder::refuse_from(std::int64_t bytes) {
+  std::erase_if(points_, [&](const Point& point) { return point.bytes >= bytes && point.ns == 0; });
+  std::erase_if(gaps_, [&](const Gap& gap) { return gap.high >= bytes; });
+}
+
+std::int64_t fitting_bytes(backends::Job& job, c10::Device device) {
+  constexpr std::int64_t kShare = 4;
+  const auto mine =
+      device.is_cpu()
+          ? static_cast<std::int64_t>(et_schema::available_memory().value_or(0)) /
+                (kShare * job.world_size())
+          : static_cast<std::int64_t>(replayer::device_free_bytes(device).value_or(0)) / kShare;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const std::string& text : job.all_gather_text(std::to_string(mine))) {
+    const std::int64_t of_rank = std::stoll(text);
+    least = of_rank > 0 ? std::min(least, of_rank) : least;
+  }
+  return least;
+}
+
+std::vector<CollectiveTime> measure_collectives(backends::Job& job, CollectiveRoute route,
+                                                const CollectiveLimits& limits,
+                                                const std::function<bool()>& is_interrupted,
+                                                const CollectiveProgress& progress) {
+  CollectiveTimer timer(job, route, limits, is_interrupted);
+  const std::vector<CollectiveArea> areas = timer.connect(collective_areas(job.world_size()));
+  std::vector<SizeLadder> ladders(areas.size(), SizeLadder(limits));
+  std::vector<CollectiveTime> measured;
+  constexpr double kNano = 1e9;
+  // No size may take more of the time than is each area's fair share.
+  const double most_ns = kNano * limits.budget_s / static_cast<double>(areas.size());
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+      const std::int64_t bytes = ladders[i].next();
+      if (bytes == 0) {
+        continue;
+      }
+      goes_on = true;
+      const std::string_view kind = to_string(areas[i].kind);
+      progress(measured.size(), fmt::format("{}, {} ranks", kind, areas[i].ranks), timer.left_s());
+      const bool is_sized = et_schema::traits(areas[i].kind).sizes != CommSizes::kNone;
+      const std::int64_t whole = elements_of(bytes, areas[i]);
+      Agreed agreed = timer.time(areas[i], whole);
+      if (agreed.is_over) {
+        return measured;
+      }
+      const auto stats = et_schema::time_stats(std::move(agreed.times_ns));
+      UNDERSTUDY_ASSERT(stats.has_value());
+      ladders[i].add(bytes, std::max(stats->median_ns, 1.0));
+      measured.push_back({areas[i], is_sized ? whole * item_size(areas[i].dtype) : 0, *stats});
+      constexpr double kRepetitions = 8;
+      constexpr double kStep = 64;
+      if (!is_sized) {
+        ladders[i].refuse_from(0);
+      } else if (stats->median_ns * kRepetitions * kStep > most_ns) {
+        ladders[i].refuse_from(bytes * static_cast<std::int64_t>(kStep));
+      }
+    }
+  }
+  return measured;
+}
+
+}  // namespace understudy::calibrator

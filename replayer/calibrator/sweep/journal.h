@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "et_schema/formats/operator_times/operator_times.h"
+
+namespace understudy::calibrator {
+
+/// The rows of a calibration, on the disk as soon as they are measured: an operator-times file that
+/// grows. Opening it reads what an interrupted calibration left, without a truncated last line.
+class Journal {
+ public:
+  /// Opens or makes the file. `header`: what its rows are of, without rows. Throws Error: what is
+  /// there cannot be read (bad input), or is of another machine or LibTorch (usage).
+  Journal(std::string path, et_schema::OperatorTimes header);
+
+  /// All rows, those found included.
+  [[nodiscard]] const et_schema::OperatorTimes& times() const { return times_; }
+  [[nodiscard]] std::size_t found() const { return found_; }
+  [[nodiscard]] bool found_cut_line() const { return found_cut_line_; }
+  /// Seconds of measuring behind the rows that were found.
+  [[nodiscard]] double found_s() const { return found_s_; }
+
+  /// The rows of a call, by its text; empty: none.
+  [[nodiscard]] std::vector<const et_schema::InstructionTime*> rows_of(
+      const std::string& call) const;
+
+  /// Throws Error (failed) where the disk is full.
+  void add(et_schema::InstructionTime row);
+
+ private:
+  void read();
+  void check_file() const;
+  void index(std::size_t row);
+
+  std::string path_;
+  et_schema::OperatorTimes times_;
+  std::multimap<std::string, std::size_t> by_call_;
+  std::size_t found_ = 0;
+  bool found_cut_line_ = false;
+  double found_s_ = 0;
+  std::ofstream file_;
+};
+
+}  // namespace understudy::calibrator

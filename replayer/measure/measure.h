@@ -1,0 +1,133 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "et_schema/formats/operator_times/operator_times.h"
+#include "et_schema/model/report.h"
+#include "replayer/backends/interface/job.h"
+#include "replayer/bind/bound.h"
+#include "replayer/bind/externals.h"
+#include "replayer/memory/heap.h"
+#include "replayer/options/monitor.h"
+#include "replayer/options/options.h"
+#include "replayer/run/pace.h"
+#include "replayer/run/run.h"
+
+namespace understudy::replayer {
+
+class GpuObservation;
+class IssueHook;
+class OverlapHook;
+class OwnThreads;
+class ProfileHook;
+class StopRule;
+class StreamHook;
+class SystemCounting;
+
+/// What was asked for, and what follows from it on this device and for this program.
+struct MeasureOptions {
+  ReplayOptions asked;
+  c10::Device device{c10::kCPU};
+  std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
+};
+
+/// Measures iterations of a program that the trial has made fit: samples, value health, memory,
+/// time by operator and collective, the loop's own cost. All ranks measure the same iterations. A
+/// signal ends it where it is, and the report holds what was measured by then.
+class Measurement {
+ public:
+  Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
+              Externals& externals, backends::Job& job, MeasureOptions options);
+  ~Measurement();
+
+  /// Fills the measured parts of the report.
+  void run(et_schema::RankReport& report);
+  /// After run(): Kineto's profile of a step, as JSON. All ranks call it together.
+  [[nodiscard]] std::string profiled_step(int rank);
+  /// After run(), where they were asked for: times of single instructions.
+  [[nodiscard]] std::vector<et_schema::InstructionTime> take_instruction_times() {
+    return std::move(instruction_times_);
+  }
+
+ private:
+  /// Runs `iteration`; what an operator throws becomes an Error that names it.
+  void guarded(const std::function<void()>& iteration);
+  /// One iteration with a hook.
+  template <typename Hook>
+  void run_with(Hook& hook) {
+    guarded([&] { machine_.run(bound_, hook); });
+    end_streams();
+  }
+  void end_streams();
+  /// Milliseconds that `run` takes as one iteration; what prepares it lies outside.
+  template <typename Run>
+  double timed(Run&& run);
+  double iterate();
+  void run_iteration();
+  std::size_t run_in_a_row(std::size_t iterations);
+  void watch_restores(GpuObservation& gpu);
+  void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
+  [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
+  /// By step: what the system and the processor counted of one call.
+  [[nodiscard]] std::vector<std::map<std::string, double>> count_calls();
+  void find_zeros();
+  void find_restore_interval();
+  void prepare_issue();
+  void prepare_streams();
+  [[nodiscard]] Pacer make_pacer(const std::vector<std::uint64_t>& own_threads) const;
+  void report_pace(et_schema::PaceUse& use, std::size_t iterations);
+  void learn_heap();
+  void settle_device();
+  void advance();
+  void scan_once(std::vector<std::uint8_t>& health, std::vector<et_schema::ValueFinding>& findings);
+  [[nodiscard]] static bool is_unhealthy(const std::vector<std::uint8_t>& health);
+  [[nodiscard]] bool stays_acceptable(std::size_t n, std::vector<std::uint8_t>& health,
+                                      std::vector<et_schema::ValueFinding>& findings);
+  void measure_iterations(et_schema::RankReport& report);
+  void sample_iterations(et_schema::RankReport& report, std::vector<double>& samples,
+                         std::uint64_t& peak, GpuObservation& gpu);
+  /// `iterations`: so many were measured before.
+  void scan_values(et_schema::RankReport& report, std::size_t iterations);
+  [[nodiscard]] std::size_t profile(et_schema::RankReport& report);
+  void run_passes(ProfileHook& hook, et_schema::RankReport& report,
+                  std::vector<double>& iterations_ms, std::size_t& bare_passes);
+  void run_beside(OverlapHook& hook);
+  double profile_once(ProfileHook& hook, bool bare);
+  [[nodiscard]] std::size_t most_of_ranks(std::size_t mine);
+  void tell(Phase phase, std::size_t done = 0, std::optional<std::size_t> total = {},
+            std::optional<double> left_s = {}) const;
+  void report_use(et_schema::MeasurementUse& use, std::size_t timing_passes) const;
+
+  const et_schema::Program& program_;
+  BoundProgram& bound_;
+  Machine& machine_;
+  Externals& externals_;
+  backends::Job& job_;
+  MeasureOptions options_;
+  et_schema::WaitUse waits_;
+  std::unique_ptr<StreamHook> streams_;      ///< null: one stream
+  std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
+  std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
+  std::unique_ptr<SystemCounting> counting_;
+  std::optional<HeapPages> heap_;
+  GpuObservation* gpu_ = nullptr;  ///< of the iteration that is measured, else null
+  std::unique_ptr<StopRule> stop_;
+  std::size_t restore_every_ = 1;  ///< iterations between restores of the externals; 0: none
+  std::string restore_reason_;
+  std::size_t since_restore_ = 0;
+  std::uint64_t restores_ = 0;
+  std::vector<et_schema::InstructionTime> instruction_times_;
+  std::size_t iterations_ = 0;        ///< of all kinds
+  std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags
+};
+
+}  // namespace understudy::replayer

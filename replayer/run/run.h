@@ -1,0 +1,232 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+#include <c10/core/Device.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "et_schema/model/program.h"
+#include "replayer/backends/interface/communicator.h"
+#include "replayer/bind/bound.h"
+#include "replayer/options/monitor.h"
+#include "replayer/run/crash.h"
+
+namespace understudy::replayer {
+
+/// A hook that does nothing: with it the run loop has no cost of its own.
+struct NoHook {
+  void built(const Step&) {}                             ///< the stack is ready
+  void called(const Step&, const torch::jit::Stack&) {}  ///< the results are on the stack
+  void stored(const Step&) {}                            ///< and in their slots
+  void dropped(const Step&) {}                           ///< what died is gone
+};
+
+/// What a bound program runs on: slots, stack and open communications.
+class Machine {
+ public:
+  Machine(const et_schema::Program& program, backends::Communicator& communicator);
+  /// Another stack over the slots of `owner`, for steps that run on a thread of their own.
+  explicit Machine(Machine& owner);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// By slot. Externals are placed here before a run; a run leaves intermediates empty.
+  std::vector<at::Tensor>& slots() { return slots_; }
+  /// By slot: the tensors that kGive steps hand out.
+  std::vector<at::Tensor>& given() { return given_; }
+
+  /// Runs one iteration. Passes an operator's exception on unchanged; see failed_step().
+  template <typename Hook>
+  void run(BoundProgram& program, Hook& hook);
+  void run(BoundProgram& program) {
+    NoHook hook;
+    run(program, hook);
+  }
+  /// Runs one step of an iteration.
+  template <typename Hook>
+  void run_step(BoundProgram& program, const Step& step, Hook& hook);
+  /// The step that was under way when run() threw.
+  [[nodiscard]] const Step* failed_step() const { return current_; }
+  void set_failed_step(const Step* step) { current_ = step; }
+  /// From now on a step throws Interrupted if `signal` holds another number than 0; the slots must
+  /// not be used for a run after that. Null: no step does.
+  void set_stop_signal(const std::atomic<int>* signal) { stop_signal_ = signal; }
+  /// Ends a wait of another thread in the backend.
+  void interrupt() { communicator_.interrupt(); }
+
+  /// The parts of a step, for callers that look more closely. build() with kKeep leaves slots where
+  /// they are that would be given away; drop_kept() then drops them.
+  template <bool kKeep>
+  void build(BoundProgram& program, const Step& step);
+  void call(BoundProgram& program, const Step& step);
+  void store(const BoundProgram& program, const Step& step);
+  void drop(const BoundProgram& program, const Step& step);
+  void drop_kept(const BoundProgram& program, const Step& step);
+  [[nodiscard]] torch::jit::Stack& stack() { return stack_; }
+  /// Throws Error (bad input) if a tensor on the stack shows what is not its own.
+  void refuse_outside(const Step& step) const;
+  /// Empties the stack and its lists, after the results were stored or after a call that threw.
+  void clear(BoundProgram& program, const Step& step);
+  /// Performs a step that is no operator.
+  void perform(BoundProgram& program, const Step& step);
+
+  /// Makes collectives complete one at a time, so that each can be timed alone: where they start,
+  /// or later if their turn comes later. Sends and receives stay as they are, because two ranks
+  /// that send to each other before they receive would wait for ever if sends block.
+  void set_blocking(bool blocking) {
+    blocking_ = blocking;
+    next_turn_ = 0;
+  }
+
+  /// Decides where each communication's buffers lie: on `device` where all of its tensors are there
+  /// and the communicator takes it, else in host memory. All ranks call it together, once the
+  /// program is bound. Without it all go through host memory.
+  void connect(BoundProgram& program, c10::Device device);
+
+  /// Sets the list elements that are the same in every call. To be called after externals were
+  /// placed.
+  void prime(BoundProgram& program) const;
+
+ private:
+  void check_extents(const Step& step) const {
+    if (step.is_watched) [[unlikely]] {
+      refuse_outside(step);
+    }
+  }
+  void make_alias(const BoundProgram& program, const Step& step);
+  void prepare(BoundComm& comm);
+  void start(BoundProgram& program, BoundComm& comm);
+  /// Starts what communicates, or holds it back until its batch is complete.
+  void begin(BoundComm& comm);
+  void begin_batch();
+  void take_turns(BoundProgram& program, BoundComm& here);
+  void join(BoundComm& comm);
+  void fill_list(BoundProgram& program, const StackEntry& entry);
+  void empty_list(SlotList& list);
+
+  const et_schema::Program& program_;
+  backends::Communicator& communicator_;
+  c10::Device device_{c10::kCPU};
+  std::vector<at::Tensor> own_slots_;  ///< empty where another machine owns them
+  std::vector<at::Tensor> own_given_;
+  std::vector<at::Tensor>& slots_;
+  std::vector<at::Tensor>& given_;
+  torch::jit::Stack stack_;
+  std::vector<BoundComm*> batch_;  ///< held back
+  bool blocking_ = false;
+  std::size_t next_turn_ = 0;
+  const Step* current_ = nullptr;
+  const std::atomic<int>* stop_signal_ = nullptr;
+};
+
+/// One of the same memory and layout.
+inline at::Tensor another_tensor(const at::Tensor& tensor) {
+  const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
+  return at::Tensor(impl.shallow_copy_and_detach(impl.version_counter(), true));
+}
+
+template <bool kKeep>
+inline void Machine::build(BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
+    const StackEntry entry = program.entries[i];
+    switch (entry.from) {
+      case StackEntry::From::kConstant:
+        stack_.push_back(program.constants[entry.index]);
+        break;
+      case StackEntry::From::kSlot:
+        stack_.emplace_back(slots_[entry.index]);
+        break;
+      case StackEntry::From::kLastUse:
+        if constexpr (kKeep) {
+          stack_.emplace_back(slots_[entry.index]);
+        } else {
+          stack_.emplace_back(std::move(slots_[entry.index]));
+        }
+        break;
+      case StackEntry::From::kView:
+        stack_.emplace_back(another_tensor(slots_[entry.index]));
+        break;
+      case StackEntry::From::kList:
+        fill_list(program, entry);
+        break;
+    }
+  }
+}
+
+inline void Machine::call(BoundProgram& program, const Step& step) {
+  const RunningStep running(step);
+  if (step.kind == StepKind::kCall) {
+    step.handle->callBoxed(stack_);
+  } else {
+    program.substitutes[step.index].call(stack_);
+  }
+}
+
+inline void Machine::store(const BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.stored.begin; i < step.stored.end; ++i) {
+    const StoredResult& result = program.stored[i];
+    c10::IValue& value = stack_[result.position];
+    if (result.element) {
+      slots_[result.slot] = value.toTensorList().get(*result.element);
+    } else {
+      slots_[result.slot] = std::move(value).toTensor();
+    }
+  }
+}
+
+inline void Machine::clear(BoundProgram& program, const Step& step) {
+  stack_.clear();
+  for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
+    if (program.entries[i].from == StackEntry::From::kList) {
+      empty_list(program.lists[program.entries[i].index]);
+    }
+  }
+}
+
+inline void Machine::drop(const BoundProgram& program, const Step& step) {
+  for (std::uint32_t i = step.dropped.begin; i < step.dropped.end; ++i) {
+    slots_[program.dropped[i]].reset();
+  }
+}
+
+template <typename Hook>
+inline void Machine::run_step(BoundProgram& program, const Step& step, Hook& hook) {
+  current_ = &step;
+  if (stop_signal_ != nullptr && stop_signal_->load(std::memory_order_relaxed) != 0) {
+    throw Interrupted();
+  }
+  if (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute) {
+    build<false>(program, step);
+    check_extents(step);
+    hook.built(step);
+    call(program, step);
+    hook.called(step, stack_);
+    check_extents(step);
+    store(program, step);
+    hook.stored(step);
+    clear(program, step);
+  } else {
+    hook.built(step);
+    perform(program, step);
+    hook.called(step, stack_);
+    hook.stored(step);
+  }
+  drop(program, step);
+  hook.dropped(step);
+}
+
+template <typename Hook>
+void Machine::run(BoundProgram& program, Hook& hook) {
+  for (const Step& step : program.steps) {
+    run_step(program, step, hook);
+  }
+  current_ = nullptr;
+}
+
+}  // namespace understudy::replayer
