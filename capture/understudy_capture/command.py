@@ -72,12 +72,10 @@ def parse_arguments():
     parser.add_argument("--no-tensor-range", action="store_true",
                         help="do not record minimum and maximum of integer tensors")
     parser.add_argument("--no-compiled-sources", action="store_true",
-                        help="do not keep the sources that torch.compile generated")
+                        help="do not keep the sources of Triton's kernels")
     parser.add_argument("--shapes", action="store_true",
                         help="the profile of the traced step has the sizes, strides, types and "
                         "numbers of operators' arguments too: two fifths larger")
-    parser.add_argument("--no-step-marker", action="store_true",
-                        help="do not wrap the captured step in a ProfilerStep#N label")
     parser.add_argument("--count-allocations", metavar="LIB",
                         help="count the bytes of live tensors with this library, "
                         "build/release/lib/understudy/libunderstudy_allocations.so")
@@ -121,7 +119,6 @@ def make_capture(arguments):
         indices=not arguments.no_indices, count_faults=not arguments.no_fault_counts,
         tensor_range=not arguments.no_tensor_range, steady_s=arguments.steady, say=say, free=arguments.free,
         most_events=arguments.max_events,
-        step_marker=not arguments.no_step_marker,
         compiled_sources=not arguments.no_compiled_sources, shapes=arguments.shapes,
         allocations=allocations,
         speed_probe=(native.load_speed_probe(arguments.speed_probe)

@@ -1,10 +1,9 @@
-"""Shows what torch.compile runs, and keeps what could run it again.
+"""Shows what torch.compile runs, and keeps what launches Triton's kernels again.
 
 A compiled graph calls fused kernels that no operator shows: the C++ kernels of a CPU leave no mark
 at all in a trace or a profile. KernelLabels gives each call a label that holds its tensors, as
 inductor itself does for Triton's kernels, whose launches triton_kernels.py labels and keeps.
-describe_graphs() describes the generated sources, the kernels' arguments and their launches
-(docs/formats.md, rank-R.compiled.json).
+describe_kernels() describes those (docs/formats.md, rank-R.compiled.json).
 """
 
 from __future__ import annotations
@@ -19,16 +18,14 @@ import torch
 from .triton_kernels import LAUNCHES, TritonLabels
 
 FORMAT = "understudy-compiled"
-VERSION = 2
+VERSION = 1
 BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's kernels have "triton"
-MOST_SOURCE_BYTES = 8 << 20  # for all graphs of a rank; sources beyond are left out, and counted
 REGION = "Torch-Compiled Region"
 # Of a graph's generated source: `name = async_compile.cpp_pybinding(['const float*', …], r'''code''')`.
 CPP_KERNEL = re.compile(
     r"^(?P<name>\w+) = async_compile\.cpp_pybinding\(\[(?P<types>[^\]]*)\], r?'''(?P<code>.*?)'''",
     re.DOTALL | re.MULTILINE)
 KERNEL_PARAMETERS = re.compile(r'extern "C".*?\bkernel\((?P<parameters>.*?)\)', re.DOTALL)
-PATH = re.compile(r"(?<![\w./<])/(?:[\w.@+-]+/)+[\w.@+-]*")
 
 
 def graph_modules():
@@ -60,7 +57,7 @@ def argument_roles(types, code):
 
 @functools.lru_cache(maxsize=None)
 def cpp_kernels(path):
-    """Name → argument types and roles, for the C++ kernels that a generated file calls."""
+    """Name → roles of the arguments, for the C++ kernels that a generated file calls."""
     try:
         source = Path(path).read_text(encoding="utf-8")
     except OSError:
@@ -68,7 +65,7 @@ def cpp_kernels(path):
     kernels = {}
     for match in CPP_KERNEL.finditer(source):
         types = re.findall(r"'([^']*)'", match["types"])
-        kernels[match["name"]] = {"types": types, "roles": argument_roles(types, match["code"])}
+        kernels[match["name"]] = argument_roles(types, match["code"])
     return kernels
 
 
@@ -89,10 +86,10 @@ class KernelLabels:
     def __enter__(self):
         self._triton.__enter__()
         for module in graph_modules():
-            for name, kernel in cpp_kernels(module.__file__).items():
+            for name, roles in cpp_kernels(module.__file__).items():
                 function = getattr(module, name, None)
                 if callable(function) and not hasattr(function, "understudy_kernel"):
-                    setattr(module, name, _labelled(function, name, kernel["roles"],
+                    setattr(module, name, _labelled(function, name, roles,
                                                     Path(module.__file__).name, self._on_call))
                     self._restore.append((module, name, function))
         return self
@@ -118,41 +115,8 @@ def _labelled(function, name, roles, file, on_call):
     return run
 
 
-def describe_graphs(rank):
-    """What could run the compiled graphs later: sources, kernels, facts of launches; without
-    paths."""
-    graphs, kept, left_out = [], 0, 0
-    for module in graph_modules():
-        graph = {"file": Path(module.__file__).name,
-                 "kernels": [{"name": name, "backend": BACKEND, **kernel}
-                             for name, kernel in cpp_kernels(module.__file__).items()]
-                 + [_describe_triton(name, value) for name, value in vars(module).items()
-                    if hasattr(value, "triton_meta")]}
-        source = _without_paths(Path(module.__file__).read_text(encoding="utf-8"))
-        graph["source_bytes"] = len(source.encode())
-        if kept + graph["source_bytes"] <= MOST_SOURCE_BYTES:
-            kept += graph["source_bytes"]
-            graph["source"] = source
-        else:
-            left_out += 1
-        graphs.append(graph)
-    return {"format": FORMAT, "version": VERSION, "rank": rank, "torch": torch.__version__,
-            "sources_left_out": left_out, "graphs": sorted(graphs, key=lambda g: g["file"]),
-            **LAUNCHES.document()}
-
-
-def _describe_triton(name, kernel):
-    meta = kernel.triton_meta
-    configs = [launcher.config for launcher in getattr(kernel, "launchers", ())]
-    return {"name": name, "backend": "triton",
-            "signature": {str(k): str(v) for k, v in meta.get("signature", {}).items()},
-            "mutated": list(getattr(kernel, "mutated_arg_names", None) or ()),
-            "grid": str((getattr(kernel, "inductor_meta", None) or {}).get("grid_type", "")),
-            "launch": [{"num_warps": config.num_warps, "num_stages": config.num_stages,
-                        **{k: v for k, v in config.kwargs.items() if isinstance(v, (int, str))}}
-                       for config in configs]}
-
-
-def _without_paths(source):
-    """Removes paths: comments name files of this machine, and includes may lie in its cache."""
-    return PATH.sub(lambda match: Path(match[0]).name, source)
+def describe_kernels(rank):
+    """What launches Triton's kernels again; None if the traced step launched none."""
+    if not LAUNCHES.kernels and not LAUNCHES.left_out:
+        return None
+    return {"format": FORMAT, "version": VERSION, "rank": rank, "torch": torch.__version__, **LAUNCHES.document()}

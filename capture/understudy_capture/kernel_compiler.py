@@ -23,7 +23,7 @@ from .endings import BAD_INPUT, FAILED, Refused
 FORMAT = "understudy-kernels"
 VERSION = 1
 COMPILED_FORMAT = "understudy-compiled"
-COMPILED_VERSION = 2
+COMPILED_VERSION = 1
 WARP_SIZE = 32
 
 
@@ -49,12 +49,12 @@ def read_kernels(paths, keys):
         try:
             raw = Path(path).read_bytes()
             document = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
-            if document["format"] != COMPILED_FORMAT or document["version"] > COMPILED_VERSION:
+            if document["format"] != COMPILED_FORMAT or document["version"] != COMPILED_VERSION:
                 raise ValueError(f"{document['format']}, version {document['version']}")
-            kernels.update({kernel["key"]: kernel for kernel in document.get("triton", ())})
+            kernels.update({kernel["key"]: kernel for kernel in document["triton"]})
         except (OSError, EOFError, ValueError, KeyError, TypeError) as why:
-            raise Refused(f"{path}: expected {COMPILED_FORMAT} of version {COMPILED_VERSION} at "
-                          f"most, got {type(why).__name__}: {why}", BAD_INPUT) from None
+            raise Refused(f"{path}: expected {COMPILED_FORMAT} of version {COMPILED_VERSION}, got "
+                          f"{type(why).__name__}: {why}", BAD_INPUT) from None
     return [kernel for key, kernel in sorted(kernels.items()) if not keys or key in keys]
 
 

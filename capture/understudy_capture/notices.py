@@ -30,7 +30,7 @@ def of_groups(groups, world_size):
     if not plain:
         return []
     return [f"plain Gloo on {len(plain)} group{'s' if len(plain) > 1 else ''} of some ranks: it records no group, so "
-            "generate takes such a collective as all ranks' (assumed_process_groups); capture with "
+            "generate takes such a collective as all ranks' (assumed_communication); capture with "
             "--comms nccl-form, or use_nccl_form()"]
 
 

@@ -11,7 +11,7 @@ from torch.profiler import record_function
 
 from . import STEADY_S, _kind, job, machine
 from .live_tensors import LiveTensors
-from .compiled import KernelLabels, describe_graphs, graph_modules
+from .compiled import KernelLabels, describe_kernels, graph_modules
 from .comms import ReduceOpLabels
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
@@ -68,7 +68,7 @@ class Capture:
         indices       record how often index values repeat, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
-        compiled_sources  keep the sources of compiled graphs (torch.compile), where there are any
+        compiled_sources  keep the sources of Triton's kernels, where there are any
         shapes        the profile of the traced step has sizes, strides, types and numbers of operators'
                       arguments too: all that a trace could be made of
         allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
@@ -390,11 +390,11 @@ class Capture:
         self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
 
     def _finish_compiled(self):
-        """Keeps the sources of compiled graphs and of Triton's kernels; notices steps that compiled
-        differently."""
+        """Keeps the sources of Triton's kernels; notices steps that compiled differently."""
         self.notices += of_regions(self._records.regions)
-        if self.compiled_sources and "et" in self._phases:
-            self._records.keep_document("compiled", describe_graphs(job.rank()))
+        kernels = describe_kernels(job.rank()) if self.compiled_sources and "et" in self._phases else None
+        if kernels:
+            self._records.keep_document("compiled", kernels)
 
 
 def capture(out_dir, **options):

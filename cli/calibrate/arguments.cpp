@@ -8,7 +8,6 @@
 #include <optional>
 #include <thread>
 
-#include "cli/common/figures.h"
 #include "cli/compile/compile.h"
 #include "et_schema/base/error.h"
 #include "replayer/calibrator/design/area.h"
@@ -51,7 +50,6 @@ constexpr const char* kMoreStatuses =
 
 constexpr double kDefaultBudgetSeconds = 600;
 constexpr double kMostSeconds = 1e6;
-constexpr double kDefaultPercent = 5;
 constexpr int kMostThreads = 4096;
 
 /// "90s", "10m", "1.5h" or a number of seconds; none of other texts.
@@ -78,18 +76,6 @@ void add_limit_options(CommandLine& line, CalibrateArguments& arguments) {
           "no duration, as 90s, 10m or 1.5h",
           "Total measuring time, interrupted calibrations included: 90s, 10m, 1h")
       .shows_default("10m");
-  arguments.error = kDefaultPercent / kPercent;
-  line.add_text(
-          "--error X%",
-          [&arguments](const std::string& text) {
-            const std::optional<double> percent = parse_percent(text, kPercent);
-            arguments.error = percent.value_or(0) / kPercent;
-            return percent.has_value();
-          },
-          "no percentage above 0, as 5 or 2.5%",
-          "Stop measuring an operator when new calls are predicted with at most this error, on "
-          "average")
-      .shows_default("5%");
 }
 
 std::vector<int> default_threads() {
@@ -100,8 +86,8 @@ std::vector<int> default_threads() {
 /// Flags of measuring make no sense beside measurements that exist, and the other way round.
 void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
-  for (const char* flag : {"--rows", "--for", "--sweep", "--device", "--energy", "--budget",
-                           "--error", "--only", "--threads"}) {
+  for (const char* flag :
+       {"--rows", "--for", "--sweep", "--device", "--energy", "--budget", "--only", "--threads"}) {
     if (!measures && line.is_given(flag)) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,

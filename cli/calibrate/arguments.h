@@ -23,7 +23,6 @@ struct CalibrateArguments {
   std::string device = "cpu";                     ///< of communication: "cpu", "cuda", "cuda:N"
   bool energy = false;                            ///< --energy: of each call on a GPU
   double budget_s = 0;
-  double error = 0;          ///< of held-out predictions that ends an area
   std::string only;          ///< a class; empty: all
   std::vector<int> threads;  ///< of operators
 };

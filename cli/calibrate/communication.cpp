@@ -38,7 +38,6 @@ calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
                                        backends::Backend& backend, c10::Device device) {
   calibrator::CollectiveLimits limits;
   limits.budget_s = arguments.budget_s;
-  limits.error = arguments.error;
   limits.most_bytes = std::min(limits.most_bytes, calibrator::fitting_bytes(backend, device));
   return limits;
 }

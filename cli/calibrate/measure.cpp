@@ -205,7 +205,6 @@ class Measuring {
     };
     calibrator::SweepLimits limits;
     limits.budget_s = std::max(0.0, left_s());
-    limits.error = arguments_.error;
     summary_.areas = calibrator::run_sweep(
         calibrator::make_areas(
             arguments_.only, device_.is_cpu() ? calibrator::CallLimits{} : calibrator::kGpuLimits),

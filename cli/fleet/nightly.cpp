@@ -141,9 +141,8 @@ NightlyArguments read_nightly(int argc, char** argv) {
   add_worker_options(line, arguments);
   line.add_flag("--generate-only", night.replay.generate_only, "Make benchmarks, replay none");
   add_replay_options(line, arguments);
-  line.add_flag("--rehash", night.rehashes,
-                "Read all traces, even if their files' times have not changed");
-  line.add_flag("--regenerate", night.regenerates, "Rebuild all benchmarks");
+  line.add_flag("--regenerate", night.regenerates,
+                "Rebuild all benchmarks, even if their traces' sizes and times have not changed");
   line.add_number("--drift-above", night.drift_above, 0.0, 1.0,
                   "Distance at which a job has drifted, 0 to 1");
   line.add("--engine ENGINE", arguments.engine, "Where the work is done: local or slurm")

@@ -145,7 +145,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       "--repair", arguments.repair_messages,
       "Put peers of sends and receives right that old PyTorch recorded as another kind of "
       "rank, and send single ones that meet one of a batch as batches; each is a loss "
-      "(repaired_peers, repaired_batches)");
+      "(repaired_messages)");
   line.add_flag(
       "--allow-partial",
       [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },

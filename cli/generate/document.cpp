@@ -31,7 +31,7 @@ constexpr double kMsPerNs = 1e-6;
 constexpr std::size_t kLongNameInText = 90;
 constexpr std::size_t kRowsInText = 40;
 
-/// A benchmark of older programs may name none.
+/// Empty if the benchmark names no sources.
 et_schema::Source source_of(const Bench& bench, std::size_t rank) {
   return rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
 }
@@ -266,9 +266,6 @@ Section kernels_section(const Json& document) {
 }
 
 Section chakra_section(const Json& document) {
-  Table left_out = losses_at(document, "/chakra/left_out");
-  left_out.id = "left-out-table";
-  left_out.caption = "What a Chakra trace cannot hold";
   return {
       "chakra",
       "Chakra traces",
@@ -277,7 +274,8 @@ Section chakra_section(const Json& document) {
                  counts("communication", "communication_nodes"), counts("data edges", "data_edges"),
                  counts("order edges", "order_edges")}),
        facts_at(document, "/chakra", {byte_counts("of them", "bytes"), texts("in", "folder")}),
-       left_out}};
+       table_at(document, "/chakra/left_out", "What a Chakra trace cannot hold",
+                {texts("loss", "name"), counts("count", "value")})}};
 }
 
 std::string title_of(const Generated& made) {

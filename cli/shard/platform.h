@@ -14,7 +14,7 @@ namespace understudy::cli {
 class ShardPlatform {
  public:
   /// Published figures of a V100 where no file is named. Throws Error: bad input (no platform file,
-  /// a newer one), usage (a platform without embedding tables or communication).
+  /// or of another version), usage (a platform without embedding tables or communication).
   explicit ShardPlatform(const ShardArguments& arguments);
 
   [[nodiscard]] predictor::ShardCosts costs() const;

@@ -69,12 +69,11 @@ class JsonField {
 struct DocumentFormat {
   const char* noun;  ///< "report"
   const char* name;  ///< the document's "format"
-  int version;       ///< the newest that is read
+  int version;       ///< the one that is read
 };
 
 /// Checks `format` and `version`. `writer` is the version of the tool that wrote the document,
-/// where its `tool_version` does not say. Throws Error (bad input): another format, a version that
-/// is newer.
+/// where its `tool_version` does not say. Throws Error (bad input): another format or version.
 void check_format(const JsonField& root, const DocumentFormat& format, std::string writer = {});
 
 }  // namespace understudy::et_schema

@@ -22,23 +22,6 @@ void for_each_instruction(Instructions& instructions, const Visitor& visit) {
   }
 }
 
-/// Whether operators recorded below one communicate. No call of it could reach other ranks, so a
-/// replay always has its body in its place. `generate` opens such operators.
-[[nodiscard]] bool communicates_below(const Instruction& instruction);
-
-/// Each instruction as a replay issues it: in place of an operator that communicates below, those
-/// of its body.
-template <typename Instructions, typename Visitor>
-void for_each_issued(Instructions& instructions, const Visitor& visit) {
-  for (auto& instruction : instructions) {
-    if (communicates_below(instruction)) {
-      for_each_issued(instruction.body, visit);
-    } else {
-      visit(instruction);
-    }
-  }
-}
-
 /// Whether the recorded operators below make all that the operator itself makes, and write what it
 /// writes. Below a kernel that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's
 /// convolution, randperm into a given tensor) stand allocations and what shapes them alone.

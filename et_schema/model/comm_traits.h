@@ -110,7 +110,5 @@ struct KnownC10d {
 [[nodiscard]] inline bool is_of_its_host(std::string_view variable) {
   return variable.starts_with("NCCL_") && !tunes_nccl(variable);
 }
-/// What stands for its value.
-inline constexpr std::string_view kKeptOnHost = "kept on its host";
 
 }  // namespace understudy::et_schema

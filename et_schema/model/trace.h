@@ -160,7 +160,7 @@ struct ProcessGroup {
 /// same input, tells.
 struct CaptureOrigin {
   std::string file;             ///< that capture.json
-  std::string id;               ///< of the capture; empty: it is older than ids
+  std::string id;               ///< of the capture
   std::int64_t world_size = 1;  ///< ranks of the job
   std::optional<int> rank;      ///< which of them this trace is; absent: it is not in the list
   bool is_same_file = true;     ///< false: the list has another trace of this name

@@ -34,7 +34,6 @@ struct NightOptions {
   std::string store;  ///< folder
   std::string platform;
   std::size_t jobs = 1;      ///< benchmarks made at a time
-  bool rehashes = false;     ///< look at all inputs' content
   bool regenerates = false;  ///< rebuild all benchmarks
   double drift_above = 0.1;
   double generate_timeout_s = 3600;

@@ -116,9 +116,9 @@ struct Matching {
 
 /// Puts the peers of sends and receives right, group by group, where messages do not meet as they
 /// are recorded but do if each peer is a rank of the job, or in a group of two the other one. Each
-/// peer that changes is a loss (Loss::kRepairedPeers) of its program. Groups whose messages meet in
-/// no such way stay as they are. Then the single one of two messages of which the other is in a
-/// batch becomes a batch of its own (Loss::kRepairedBatches): where the original's group had one
+/// peer that changes is a loss (Loss::kRepairedMessages) of its program. Groups whose messages meet
+/// in no such way stay as they are. Then the single one of two messages of which the other is in a
+/// batch becomes a batch of its own (Loss::kRepairedMessages): where the original's group had one
 /// communicator for both (a group that was opened with its device has), the two met. Throws Error
 /// as JobComms::add() does.
 void repair_messages(et_schema::Programs& programs,

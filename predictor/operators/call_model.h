@@ -80,7 +80,7 @@ struct Neighbour {
 /// A fitted model of calls on one card. What its kind does not have is empty.
 struct CallModel {
   Candidate kind = Candidate::kTwoClock;
-  TwoClock base = {};  ///< of kRoofline and kNearest the older form (two_clock.h)
+  TwoClock base = {};  ///< of kRoofline and kNearest read by roofline_ns()
   Trend trend = {};    ///< of kTrees, where it answers above the samples
   double trust = 0;    ///< of the shared model's residual that is taken
   std::shared_ptr<const SharedModel> shared = nullptr;  ///< of the transferred kinds

@@ -35,7 +35,7 @@ struct BaseSample {
 [[nodiscard]] TwoClock fit_two_clock(std::span<const BaseSample> samples,
                                      const TwoClock* around = nullptr, double pull = 0);
 
-/// The older form, floor + max(compute / a, memory / b): the model named "roofline".
+/// floor + max(compute / a, memory / b): the model named "roofline".
 [[nodiscard]] double roofline_ns(const TwoClock& base, double compute_ns, double memory_ns);
 [[nodiscard]] TwoClock fit_roofline(std::span<const BaseSample> samples);
 

@@ -27,8 +27,8 @@ struct Platform {
 
 /// JSON text. Equal platforms give equal bytes.
 [[nodiscard]] std::string to_json(const Platform& platform);
-/// Throws Error (bad input): no JSON, another format, another version that means something else, a
-/// field that is missing or wrong, a section that nobody reads.
+/// Throws Error (bad input): no JSON, another format or version, a field that is missing or wrong,
+/// a section that nobody reads.
 [[nodiscard]] Platform parse_platform(std::string_view text, const std::string& file);
 /// The same of a file, gzipped or not.
 [[nodiscard]] Platform read_platform(const std::string& path);

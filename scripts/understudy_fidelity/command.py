@@ -55,7 +55,6 @@ def parse_arguments(words):
                         help="allowed |ratio - 1| of a sample on one rank (default 0.03; 0.05 on "
                         "several ranks); two thirds of it for the average of all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep each round's files in DIR")
     arguments = parser.parse_args(words)
     if min(arguments.rounds, arguments.threads, arguments.steps, arguments.profiled) < 1:
@@ -64,9 +63,8 @@ def parse_arguments(words):
         parser.error("a program after -- goes with one captured folder")
     if program and not Path(program[0]).is_file():
         parser.error(f"no such script: {program[0]}")
-    for path in (arguments.json, arguments.markdown):
-        if path is not None and not path.absolute().parent.is_dir():
-            parser.error(f"no such folder: {path.parent}")
+    if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
+        parser.error(f"no such folder: {arguments.json.parent}")
     arguments.program = program
     return arguments
 
@@ -132,11 +130,8 @@ class Run:
         return make_document(self.arguments, self.results, self.failures, self.incomplete)
 
     def write(self):
-        document = self.document()
         if self.arguments.json:
-            write_whole(self.arguments.json, json.dumps(document, indent=1) + "\n")
-        if self.arguments.markdown:
-            write_whole(self.arguments.markdown, tables.to_markdown(document))
+            write_whole(self.arguments.json, json.dumps(self.document(), indent=1) + "\n")
 
 
 def make_document(arguments, results, failures, incomplete):

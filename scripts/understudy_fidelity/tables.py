@@ -142,13 +142,3 @@ def verdict_lines(document):
     if document["incomplete"]:
         lines.append(f"INCOMPLETE  {document['incomplete']}")
     return lines or ["Every sample is within its limits."]
-
-
-def to_markdown(document):
-    parts = []
-    for title, head, rows in sections(document):
-        parts += [f"### {title}", "", "| " + " | ".join(head) + " |",
-                  "| --- " + "| ---: " * (len(head) - 1) + "|",
-                  *("| " + " | ".join(row) + " |" for row in rows), ""]
-    parts += [f"- {line}" for line in verdict_lines(document)]
-    return "\n".join(parts) + "\n"

@@ -186,7 +186,7 @@ class Disturbed(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn("flags that a job cannot have", done.stderr)
         fleet.run("add", job, "--flags=--subgraph a b --profile=x --obfuscate --step 3")
-        fleet.write("UPDATE job SET flags = ? WHERE name = ?", json.dumps(["--chakra", str(outside)]), fleet.names[0])  # as an earlier version took them
+        fleet.write("UPDATE job SET flags = ? WHERE name = ?", json.dumps(["--chakra", str(outside)]), fleet.names[0])  # a database that a stranger wrote
         night = self.night(fleet, status=1)
         self.assertEqual([row["job"] for row in night["broken"]], [fleet.names[0]])
         self.assertIn("flags that a job cannot have", night["broken"][0]["text"])

@@ -1,14 +1,11 @@
 // Programs that matching accepts never deadlock, however they are run.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "generator/matching/matching.h"
@@ -34,17 +31,11 @@ using replayer::testing::constant;
 using replayer::testing::number;
 using replayer::testing::ref;
 
-/// `usual` seeds from `first` on. UNDERSTUDY_PROGRAM_SEEDS=1000:3000 tries 2,000 from 1,000 behind
-/// it on. One process can make a few thousand programs' groups: MPI does not give their numbers
-/// back.
-std::vector<unsigned> seeds(unsigned first, unsigned usual) {
-  const char* const wanted = std::getenv("UNDERSTUDY_PROGRAM_SEEDS");
-  const std::string range = wanted == nullptr ? fmt::format("0:{}", usual) : wanted;
-  const std::size_t colon = range.find(':');
-  const auto from = static_cast<unsigned>(std::stoul(range));
-  const auto to = static_cast<unsigned>(std::stoul(range.substr(colon + 1)));
-  std::vector<unsigned> all(to - from);
-  std::iota(all.begin(), all.end(), first + from);
+/// `count` seeds from `first` on. One process can make a few thousand programs' groups: MPI does
+/// not give their numbers back.
+std::vector<unsigned> seeds(unsigned first, unsigned count) {
+  std::vector<unsigned> all(count);
+  std::iota(all.begin(), all.end(), first);
   return all;
 }
 

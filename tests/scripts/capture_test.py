@@ -253,7 +253,7 @@ class CaptureTest(unittest.TestCase):
         self.assertEqual(notices.of_groups([group([0, 1], "gloo"), group([0], "nccl_form"), group([], "gloo")], 2), [])
         self.assertEqual(notices.of_groups([group([0, 1], "gloo"), group([0], "gloo")], 2), [
             "plain Gloo on 1 group of some ranks: it records no group, so generate takes such a collective as all "
-            "ranks' (assumed_process_groups); capture with --comms nccl-form, or use_nccl_form()"])
+            "ranks' (assumed_communication); capture with --comms nccl-form, or use_nccl_form()"])
 
     def test_waits_of_a_gpu_are_shown_for_what_they_are(self):
         self.assertIsNone(threads.settings())

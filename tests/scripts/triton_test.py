@@ -431,9 +431,9 @@ class RefusalTest(unittest.TestCase):
             return end.returncode, end.stderr.replace(str(path), "FILE").strip()
 
     def test_another_version(self):
-        self.assertEqual(self.refused('{"format":"understudy-compiled","version":3}'), (
-            65, "compile_kernels: FILE: expected understudy-compiled of version 2 at most, got "
-                "ValueError: understudy-compiled, version 3"))
+        self.assertEqual(self.refused('{"format":"understudy-compiled","version":2}'), (
+            65, "compile_kernels: FILE: expected understudy-compiled of version 1, got "
+                "ValueError: understudy-compiled, version 2"))
 
     def test_no_json(self):
         status, text = self.refused("{")
@@ -445,7 +445,7 @@ class RefusalTest(unittest.TestCase):
                   "signature": {"x": "*fp32"}, "constants": {}, "attributes": {}, "options": {}}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rank-0.compiled.json"
-            path.write_text(json.dumps({"format": "understudy-compiled", "version": 2,
+            path.write_text(json.dumps({"format": "understudy-compiled", "version": 1,
                                         "triton": [kernel]}))
             end = compile_kernels(str(path), "--architectures", "sm_90", "--output", folder)
             self.assertEqual(end.returncode, 0)

@@ -34,7 +34,7 @@ namespace understudy::pages {
                              std::string caption, std::vector<Column> columns,
                              std::size_t shown_in_text = std::numeric_limits<std::size_t>::max());
 
-/// Counters of losses by name at a place as above, summed, with what they mean.
+/// Counters of losses by name at a place as above, summed, with their severity and meaning.
 [[nodiscard]] Table losses_at(const nlohmann::ordered_json& data, const std::string& at);
 
 /// Device time by class of kernel and what that time is, {class, fate, ms, share}

@@ -12,8 +12,7 @@
 
 namespace understudy::et_schema {
 
-/// Version of the file format. Raised when an older reader would misread a newer file; a reader
-/// refuses what is newer.
+/// Version of the file format. A reader refuses another one.
 inline constexpr int kBenchVersion = 1;
 
 /// Where a rank's program came from.
@@ -129,7 +128,7 @@ void write_bench(const Bench& bench, const std::string& path,
 [[nodiscard]] bool is_bench_file(const std::string& path);
 
 /// Reads and validates: every reference is in range, every list as long as it says. Throws Error
-/// (bad input): not a zip, a newer version, a member missing or damaged, unpacked sizes above
+/// (bad input): not a zip, another version, a member missing or damaged, unpacked sizes above
 /// `limits`, member names with "..".
 [[nodiscard]] Bench read_bench(const std::string& path,
                                const ReadLimits& limits = process_limits());

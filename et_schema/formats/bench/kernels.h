@@ -17,7 +17,7 @@ inline constexpr const char* kKernelsName = "kernels.json";
 using CodeOf = std::function<const std::string*(const std::string& name)>;
 
 /// Reads kernels.json (docs/formats.md), of a benchmark or of scripts/compile_kernels. The result
-/// is sorted by key. Throws Error (bad input): another format or a newer version, a cubin that is
+/// is sorted by key. Throws Error (bad input): another format or version, a cubin that is
 /// missing or does not read, two builds for one architecture,
 /// parameters of a cubin that are other than the kernel's signature packs them.
 [[nodiscard]] std::vector<CompiledKernel> parse_kernels(std::string_view json,

@@ -27,19 +27,18 @@ struct TraceMark {
 
 /// One rank of a capture.
 struct CapturedRank {
-  std::optional<TraceMark> trace;     ///< older captures have none
+  std::optional<TraceMark> trace;     ///< empty if the capture has no execution trace
   std::vector<std::string> files;     ///< base names
   std::vector<std::int64_t> step_ns;  ///< times of the unprofiled steps
-  /// Page faults of the same steps; older captures have none.
+  /// Page faults of the same steps.
   std::vector<std::int64_t> step_minor_faults;
   /// Page faults of the steps profiled without the trace.
   std::vector<std::int64_t> profiled_minor_faults;
   std::optional<ObserverCost> observer;
-  /// Device → bytes of tensors that outlive a step and that no operator uses in it; older captures
-  /// have none.
+  /// Device → bytes of tensors that outlive a step and that no operator uses in it; empty if they
+  /// were not recorded.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
-  /// The settings that decided which kernels ran, and the environment's variables that do so; older
-  /// captures have none.
+  /// The settings that decided which kernels ran, and the environment's variables that do so.
   std::map<std::string, std::string> kernel_settings;
   std::map<std::string, std::string> variables;
   /// The median of step_ns; none without steps.
@@ -51,13 +50,14 @@ struct CapturedRank {
 
 /// The fields of capture.json that are read here.
 struct Capture {
-  std::string id;                   ///< a random text, one for all ranks; empty: an older capture
+  std::string id;                   ///< a random text, one for all ranks
   std::int64_t world_size = 1;      ///< that of the job
   std::vector<CapturedRank> ranks;  ///< by rank
 };
 
 /// Reads what scripts/capture wrote (docs/capture.md). `file` names it in errors. Throws Error (bad
-/// input): not JSON, another format, a rank that is missing or out of order.
+/// input): not JSON, another format or version, a key that is missing, a rank that is missing or
+/// out of order.
 [[nodiscard]] Capture parse_capture(std::string_view json, const std::string& file);
 
 /// Whether the document's text says that it is a capture.

@@ -11,7 +11,7 @@ namespace understudy::et_schema {
 inline constexpr int kIndexUsesVersion = 1;
 
 /// Reads what scripts/capture wrote about index values (rank-R.indices.json, uncompressed). `file`
-/// names it in errors. Throws Error (bad input): not JSON, another format, a newer version, a field
+/// names it in errors. Throws Error (bad input): not JSON, another format or version, a field
 /// that is missing or of another type, a reuse that no draws can have.
 [[nodiscard]] IndexUses parse_index_uses(std::string_view json, const std::string& file);
 

@@ -95,7 +95,7 @@ struct OperatorTimes {
 /// The line of one row; for files that grow while they are measured.
 [[nodiscard]] std::string to_json_line(const InstructionTime& row);
 /// Reads what to_json_lines wrote. Throws Error (bad input) with the line: not JSON, another
-/// format, a newer version, a field missing or of another type.
+/// format or version, a field missing or of another type.
 [[nodiscard]] OperatorTimes parse_operator_times(std::string_view text, const std::string& file);
 
 /// The tensors of arguments or results.

@@ -11,7 +11,7 @@
 
 namespace understudy::et_schema {
 
-/// Version of the file format. A reader refuses what is newer.
+/// Version of the file format. A reader refuses another one.
 inline constexpr int kPredictionVersion = 1;
 
 /// A time and the interval that holds it 9 times of 10.
@@ -132,7 +132,7 @@ struct Prediction {
 [[nodiscard]] nlohmann::ordered_json json_of(const Prediction& prediction);
 [[nodiscard]] std::string to_json(const Prediction& prediction);
 
-/// Throws Error (bad input): no JSON, another format, a newer version, a field that is missing or
+/// Throws Error (bad input): no JSON, another format or version, a field that is missing or
 /// of another type.
 [[nodiscard]] Prediction parse_prediction(std::string_view text, const std::string& file);
 

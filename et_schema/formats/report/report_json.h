@@ -10,7 +10,7 @@ namespace understudy::et_schema {
 /// The JSON of the contract in docs/formats.md. A figure that is not finite is null.
 [[nodiscard]] nlohmann::ordered_json json_of(const Report& report);
 [[nodiscard]] std::string to_json(const Report& report);
-/// Reads what to_json wrote. Throws Error (bad input): not JSON, another format, a newer version, a
+/// Reads what to_json wrote. Throws Error (bad input): not JSON, another format or version, a
 /// field missing.
 [[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
 /// Environment::backend of a rank that ran alone as if the others took part in its communications.

@@ -1,6 +1,5 @@
 #include "et_schema/model/bodies.h"
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -63,12 +62,6 @@ class Written {
 };
 
 }  // namespace
-
-bool communicates_below(const Instruction& instruction) {
-  return std::ranges::any_of(instruction.body, [](const Instruction& below) {
-    return is_communication(below) || communicates_below(below);
-  });
-}
 
 bool body_makes_results(const Program& program, const Instruction& instruction) {
   if (instruction.body.empty()) {

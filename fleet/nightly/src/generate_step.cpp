@@ -35,7 +35,7 @@ class GenerateStep {
 
   void run() {
     if (const std::string word = refused_generate_flag(job_.flags); !word.empty()) {
-      // An earlier version added such a job.
+      // A fleet's database is not trusted: docs/trust.md.
       throw et_schema::bad_input("flags that a job cannot have",
                                  {.expected = allowed_generate_flags(),
                                   .got = word,

@@ -147,7 +147,7 @@ class DueFinder {
 
  private:
   bool is_as_before(const Job& job) const {
-    if (options_.rehashes || options_.regenerates || job.input_stat.empty()) {
+    if (options_.regenerates || job.input_stat.empty()) {
       return false;
     }
     try {

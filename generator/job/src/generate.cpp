@@ -123,9 +123,8 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
       }));
   program.losses.add(Loss::kNativeWork, labels.size() - graphs);
   program.losses.add(Loss::kUnshownGraphs, graphs);
-  program.losses.add(Loss::kPassThroughLabels, found.handed_on);
+  program.losses.add(Loss::kNoWork, found.handed_on + count_bookkeeping(trace, flow));
   program.losses.add(Loss::kFilteredOperators, selected.filtered.size());
-  program.losses.add(Loss::kWrapperBookkeeping, count_bookkeeping(trace, flow));
   program.losses.add(Loss::kAssumedLayouts, count_assumed_layouts(program));
   program.losses.add(Loss::kUnknownCommunication,
                      static_cast<std::uint64_t>(std::ranges::count_if(

@@ -68,23 +68,18 @@ std::string text_of(const std::optional<CaptureOrigin>& origin) {
   if (!origin->is_same_file) {
     return fmt::format("{} lists another trace of this name", origin->file);
   }
-  return origin->id.empty() ? origin->file
-                            : fmt::format("{}, capture {}", origin->file, origin->id);
+  return fmt::format("{}, capture {}", origin->file, origin->id);
 }
 
 bool is_known(const std::optional<CaptureOrigin>& origin) {
   return origin && origin->rank && origin->is_same_file;
 }
 
-bool is_one_capture(const CaptureOrigin& a, const CaptureOrigin& b) {
-  return a.id.empty() && b.id.empty() ? a.file == b.file : a.id == b.id;
-}
-
 /// Why a trace belongs to another job than `first`; empty if nothing says so.
 std::string foreign_text(const Trace& first, const Trace& trace) {
   if (first.capture || trace.capture) {
     const bool is_alike = is_known(first.capture) && is_known(trace.capture) &&
-                          is_one_capture(*first.capture, *trace.capture);
+                          first.capture->id == trace.capture->id;
     return is_alike ? "" : text_of(trace.capture);
   }
   const std::int64_t recorded = recorded_world_size(trace);

@@ -330,8 +330,8 @@ class Linker {
     for (const NodeIndex node : nodes_.nodes) {
       profile.nodes_joined += result_.nodes[node] ? 1U : 0U;
     }
-    result_.losses.add(Loss::kUnjoinedNodes, nodes_.nodes.size() - profile.nodes_joined);
-    result_.losses.add(Loss::kUnjoinedEvents, profile.events - pairs);
+    result_.losses.add(Loss::kUnjoinedNodes,
+                       (nodes_.nodes.size() - profile.nodes_joined) + (profile.events - pairs));
     result_.losses.add(Loss::kDissimilarSteps, join_.other_ways);
     result_.losses.add(Loss::kUnlinkedDeviceEvents,
                        profile.device_events - profile.device_events_linked);
@@ -340,8 +340,7 @@ class Linker {
     result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
     if (graph_) {
       profile.graph_run = et_schema::file_name(options_.graph_run->file);
-      result_.losses.add(Loss::kUngraphedEvents, graph_->eager_only);
-      result_.losses.add(Loss::kGraphOnlyEvents, graph_->graph_only);
+      result_.losses.add(Loss::kGraphDifferences, graph_->eager_only + graph_->graph_only);
     }
     result_.losses.add(Loss::kNoDeviceEvents, device.total() == 0 && is_on_device() ? 1 : 0);
   }

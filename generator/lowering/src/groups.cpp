@@ -126,11 +126,11 @@ GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses
         (says_its_name && call.pg_desc != kDefaultGroup && call.pg_name != kDefaultGroupName)) {
       return add(std::move(group));
     }
-    losses.add(et_schema::Loss::kAssumedProcessGroups, is_address(call.pg_name) ? 1 : 0);
+    losses.add(et_schema::Loss::kAssumedCommunication, is_address(call.pg_name) ? 1 : 0);
     return 0;
   }
   if (call.kind != et_schema::CommKind::kWait) {
-    losses.add(et_schema::Loss::kAssumedProcessGroups);
+    losses.add(et_schema::Loss::kAssumedCommunication);
   }
   return 0;
 }

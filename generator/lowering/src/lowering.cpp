@@ -288,7 +288,7 @@ class Lowering {
     }
     info.in_splits = call.in_splits;
     info.out_splits = call.out_splits;
-    program_.losses.add(Loss::kAssumedSplits, call.lacks_splits ? 1 : 0);
+    program_.losses.add(Loss::kAssumedCommunication, call.lacks_splits ? 1 : 0);
     info.seq = call.seq;
     info.is_async = call.is_async;
     info.in_batch = call.in_batch;

@@ -287,7 +287,7 @@ class TimingSetter {
       add({Outside::kUnseenComm, launched_by, 0, unseen_ns, of_class});
       et_schema::take_kernel_times(of_class, time.kernel_classes);
       time.device_ns -= unseen_ns;
-      program_.losses.add(Loss::kUnseenCommunication);
+      program_.losses.add(Loss::kUnknownCommunication);
     }
     if (time.host_ns > 0 || time.device_ns > 0) {
       add(time);
@@ -305,7 +305,7 @@ class TimingSetter {
     for (const Instruction& instruction : program_.instructions) {
       const bool is_unseen = instruction.timing && !instruction.comm &&
                              communication_ns(instruction.timing->kernel_classes) > 0;
-      program_.losses.add(Loss::kUnseenCommunication, is_unseen ? 1 : 0);
+      program_.losses.add(Loss::kUnknownCommunication, is_unseen ? 1 : 0);
     }
   }
 

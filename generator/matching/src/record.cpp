@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
-#include "et_schema/model/bodies.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
@@ -25,8 +24,9 @@ class Recorder {
       : program_(program), rank_(rank), job_(job), open_(program) {}
 
   void record() {
-    et_schema::for_each_issued(program_.instructions,
-                               [this](const Instruction& instruction) { visit(instruction); });
+    for (const Instruction& instruction : program_.instructions) {
+      visit(instruction);
+    }
   }
 
  private:

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "et_schema/model/bodies.h"
 #include "et_schema/model/open_comms.h"
 #include "generator/matching/matching.h"
 
@@ -98,18 +97,18 @@ void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> g
     for (std::size_t rank = 0; reading && rank < programs.size(); ++rank) {
       et_schema::Program& program = programs.edit(rank);
       std::size_t number = 0;
-      et_schema::for_each_issued(program.instructions, [&](et_schema::Instruction& issued) {
+      for (et_schema::Instruction& issued : program.instructions) {
         if (!et_schema::is_communication(issued)) {
-          return;
+          continue;
         }
         const CommRecord& call = *comms.ranks()[rank].calls[number++];
         if (call.group != group || !et_schema::is_message(call.kind)) {
-          return;
+          continue;
         }
         const int place = *place_of(call, static_cast<int>(rank), comms.members(group), *reading);
-        program.losses.add(et_schema::Loss::kRepairedPeers, place == call.root_or_peer ? 0 : 1);
+        program.losses.add(et_schema::Loss::kRepairedMessages, place == call.root_or_peer ? 0 : 1);
         issued.comm->root_or_peer = place;
-      });
+      }
     }
   }
 }
@@ -119,30 +118,29 @@ void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup>
   // By group and the ranks from which and to which they go: sends and receives.
   std::map<std::tuple<GroupId, int, int>, std::array<std::vector<Message>, 2>> channels;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    et_schema::for_each_issued(
-        programs.edit(rank).instructions, [&](et_schema::Instruction& issued) {
-          if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind) ||
-              issued.comm->group >= groups.size()) {
-            return;
-          }
-          const std::vector<int>& members = job.members(issued.comm->group).ranks;
-          const std::int64_t place = issued.comm->root_or_peer;
-          if (place < 0 || place >= static_cast<std::int64_t>(members.size())) {
-            return;
-          }
-          int from = static_cast<int>(rank);
-          int to = members[static_cast<std::size_t>(place)];
-          const bool is_receive = issued.comm->kind == et_schema::CommKind::kRecv;
-          if (is_receive) {
-            std::swap(from, to);
-          }
-          channels[{issued.comm->group, from, to}][is_receive ? 1 : 0].push_back({rank, &issued});
-        });
+    for (et_schema::Instruction& issued : programs.edit(rank).instructions) {
+      if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind) ||
+          issued.comm->group >= groups.size()) {
+        continue;
+      }
+      const std::vector<int>& members = job.members(issued.comm->group).ranks;
+      const std::int64_t place = issued.comm->root_or_peer;
+      if (place < 0 || place >= static_cast<std::int64_t>(members.size())) {
+        continue;
+      }
+      int from = static_cast<int>(rank);
+      int to = members[static_cast<std::size_t>(place)];
+      const bool is_receive = issued.comm->kind == et_schema::CommKind::kRecv;
+      if (is_receive) {
+        std::swap(from, to);
+      }
+      channels[{issued.comm->group, from, to}][is_receive ? 1 : 0].push_back({rank, &issued});
+    }
   }
   const auto put_in_batch = [&](const Message& message) {
     et_schema::CommInfo& comm = *message.instruction->comm;
     programs.edit(message.rank)
-        .losses.add(et_schema::Loss::kRepairedBatches, comm.in_batch.value_or(false) ? 0 : 1);
+        .losses.add(et_schema::Loss::kRepairedMessages, comm.in_batch.value_or(false) ? 0 : 1);
     comm.in_batch = true;
   };
   for (const auto& [channel, both] : channels) {

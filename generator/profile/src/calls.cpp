@@ -227,7 +227,7 @@ class CallsReader {
     const bool keeps_tensors = call.is_kernel || event.name.starts_with("c10d::");
     const bool is_named = event.name.find("::") != std::string_view::npos;
     if (call.recorded.schema.empty() && is_named && !call.is_backward) {
-      losses_.add(event.arguments.empty() ? Loss::kUnshapedOperators : Loss::kUnmatchedSchemas);
+      losses_.add(event.arguments.empty() ? Loss::kUnshapedOperators : Loss::kOpenedOperators);
     }
     if (call.recorded.schema.empty() && !keeps_tensors && !call.is_backward) {
       open_call(call);
@@ -254,7 +254,7 @@ class CallsReader {
         }
       }
     }
-    losses_.add(Loss::kAssumedPeers);
+    losses_.add(Loss::kAssumedCommunication);
     const std::int64_t ranks = std::max<std::int64_t>(comm.ranks_in_group, 1);
     const std::int64_t own = profile_.distributed ? profile_.distributed->rank % ranks : 0;
     return *kind == et_schema::CommKind::kSend   ? (own + 1) % ranks
@@ -294,7 +294,7 @@ class CallsReader {
       return;
     }
     open_call(calls_[parent]);
-    losses_.add(Loss::kOpenedCasts);
+    losses_.add(Loss::kOpenedOperators);
   }
 
   /// A class of Python's (DTensor, a nested tensor) takes the call on: what it calls is below.
@@ -390,7 +390,7 @@ std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
   for (std::size_t i = calls.size(); i-- > 0;) {
     Call& call = calls[i];
     if (!call.told.why_not.empty() && !take_from_children(calls, host, call)) {
-      losses.add(Loss::kUnknownResults);
+      losses.add(Loss::kOpenedOperators);
       open_call(call);
     }
     call.promoted = promoted_type(calls, host, call);

@@ -16,7 +16,7 @@
 namespace understudy::backends {
 
 /// Version of this interface: a module of another version is refused when it is loaded.
-inline constexpr int kBackendVersion = 8;
+inline constexpr int kBackendVersion = 1;
 
 /// A job with the communicator of its ranks, as a module makes it. Destroying it ends this rank's
 /// part of the job, and waits for the other ranks to do the same unless a call has failed or an

@@ -9,7 +9,6 @@
 
 #include "bind_comms.h"
 #include "et_schema/base/assert.h"
-#include "et_schema/model/bodies.h"
 #include "et_schema/model/open_comms.h"
 #include "liveness.h"
 #include "operator_plan.h"
@@ -304,11 +303,11 @@ class Binder {
       return std::nullopt;
     }
     if (numbers_.empty()) {
-      et_schema::for_each_issued(program_.instructions, [&](const Instruction& each) {
+      for (const Instruction& each : program_.instructions) {
         if (is_communication(each)) {
           numbers_.emplace(&each, numbers_.size());
         }
-      });
+      }
       UNDERSTUDY_ASSERT(numbers_.size() == count);
     }
     const auto found = numbers_.find(&instruction);

@@ -89,8 +89,7 @@ bool is_in_batch(const et_schema::CommInfo& info) {
 /// Whether the next communication of its thread is in the same batch.
 bool is_continued(const Program& program, const Instruction& instruction) {
   const std::vector<Instruction>& all = program.instructions;
-  const bool is_of_body = all.empty() || &instruction < &all.front() || &instruction > &all.back();
-  if (is_of_body || !is_in_batch(*instruction.comm)) {
+  if (!is_in_batch(*instruction.comm)) {
     return false;
   }
   const auto next = std::find_if(

@@ -68,8 +68,8 @@ class RecordedTimes {
     return std::min(static_cast<double>(sum_ns) / whole, 1.0);
   }
 
-  /// The time that is neither replayed nor dropped; the three add up to the whole. The remainder of
-  /// an older benchmark, which says nothing of its origin, has a row of its own.
+  /// The time that is neither replayed nor dropped; the three add up to the whole. What no
+  /// row of the benchmark names has a row of its own.
   [[nodiscard]] std::vector<et_schema::TimeShare> others() const {
     std::vector<et_schema::TimeShare> rows;
     if (whole_ns_ == 0) {

@@ -95,9 +95,6 @@ std::uint64_t Decisions::filtered() const {
 }
 
 Decision Decisions::decide(const Instruction& instruction) const {
-  if (et_schema::communicates_below(instruction)) {
-    return {How::kBody, "", false};
-  }
   if (options_.only == Only::kComms && !communicates(instruction)) {
     return {How::kUncounted, "", false};
   }

@@ -1,5 +1,5 @@
 understudy_golden(calibrate
-  bad_budget bad_card bad_class bad_error communication communication_json communication_nan csv empty_folder
+  bad_budget bad_card bad_class communication communication_json communication_nan csv empty_folder
   energy_of_a_cpu help
   job_profiles
   json measuring_flag_with_input missing_column nan_row no_specification nothing_measured nowhere_to_write nowhere_to_write_fit

@@ -53,15 +53,6 @@ class Builder {
     program_.instructions.push_back(std::move(instruction));
   }
 
-  /// Puts the last instruction below an operator, and that below another.
-  void hide_last() {
-    for (int depth = 0; depth < 2; ++depth) {
-      Instruction around;
-      around.body.push_back(std::move(program_.instructions.back()));
-      program_.instructions.back() = std::move(around);
-    }
-  }
-
   /// Of rank 1 of four.
   [[nodiscard]] std::vector<CommRecord> comms() const {
     JobComms comms(sample_groups(), 4);
@@ -132,18 +123,6 @@ TEST(CommsOf, JoinsByWaitTouchAndBlocking) {
   EXPECT_TRUE(calls[2].joined_before.empty());
   EXPECT_EQ(calls[3].joined_before, (std::vector<std::uint32_t>{1, 2}));
   EXPECT_EQ(calls[4].joined_before, (std::vector<std::uint32_t>{1, 4}));
-}
-
-TEST(CommsOf, WhatOperatorsCommunicateBelowThem) {
-  Builder builder;
-  const SlotId a = builder.slot({4});
-  builder.comm(CommKind::kAllReduce, {a}, {a}).is_async = false;
-  builder.hide_last();
-  builder.comm(CommKind::kBarrier, {}, {});
-  const std::vector<CommRecord> calls = builder.comms();
-  ASSERT_EQ(calls.size(), 2U);
-  EXPECT_EQ(calls[0].kind, CommKind::kAllReduce);
-  EXPECT_EQ(calls[1].joined_before, std::vector<std::uint32_t>{1});
 }
 
 }  // namespace

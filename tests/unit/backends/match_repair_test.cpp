@@ -53,7 +53,7 @@ std::vector<std::int64_t> repaired(Programs& programs) {
 std::uint64_t losses_of(const Programs& programs) {
   std::uint64_t sum = 0;
   for (const Program& program : programs) {
-    sum += program.losses[et_schema::Loss::kRepairedPeers];
+    sum += program.losses[et_schema::Loss::kRepairedMessages];
   }
   return sum;
 }
@@ -91,8 +91,8 @@ TEST(Repair, ASingleMessageThatMeetsOneOfABatchIsABatch) {
   repair_messages(programs, sample_groups());
   EXPECT_EQ(programs[0].instructions[0].comm->in_batch, true);
   EXPECT_EQ(programs[0].instructions[1].comm->in_batch, std::nullopt);
-  EXPECT_EQ(programs[0].losses[et_schema::Loss::kRepairedBatches], 1U);
-  EXPECT_EQ(programs[1].losses[et_schema::Loss::kRepairedBatches], 0U);
+  EXPECT_EQ(programs[0].losses[et_schema::Loss::kRepairedMessages], 1U);
+  EXPECT_EQ(programs[1].losses[et_schema::Loss::kRepairedMessages], 0U);
   EXPECT_EQ(match_programs(programs, sample_groups()).size(), 4U);
 }
 

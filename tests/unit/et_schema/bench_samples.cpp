@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "et_schema/base/zip.h"
+#include "et_schema/model/open_comms.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -99,7 +100,7 @@ class RandomBench {
     program.selection.rounds = below(5);
     program.selection.opened = {{text(), below(100), text(), coin() ? 0 : duration()}};
     program.losses.add(Loss::kAliases, below(3));
-    program.losses.add(Loss::kOrphanNodes, below(3));
+    program.losses.add(Loss::kMissingNodes, below(3));
     record_times(program);
     return program;
   }
@@ -110,7 +111,7 @@ class RandomBench {
       mirror(storage.device);
     }
     make_personal(program.instructions);
-    program.losses.add(Loss::kOrphanNodes, below(3));
+    program.losses.add(Loss::kMissingNodes, below(3));
     program.selection.operators += below(2);
     record_times(program);
     return program;
@@ -337,6 +338,9 @@ class RandomBench {
     Instruction instruction;
     instruction.kind = static_cast<InstructionKind>(
         below(static_cast<std::uint64_t>(InstructionKind::kMarker) + 1));
+    if (depth > 0 && communicates(instruction)) {
+      instruction.kind = InstructionKind::kOp;
+    }
     instruction.node_id = engine_() >> below(64);
     instruction.thread = 1 + below(3);
     instruction.name = text();

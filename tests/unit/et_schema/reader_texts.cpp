@@ -106,6 +106,21 @@ Trace parse(const std::string& text) {
   return parse_trace(text, "t.json");
 }
 
+std::string captured_rank(int rank, const std::string& files, const std::string& step_ns,
+                          const std::string& trace) {
+  return fmt::format(
+      R"({{"rank":{},"files":{},"trace":{},"step_ns":{},"step_minor_faults":[],)"
+      R"("kineto_only_minor_faults":[],"observer_ns":null,"untouched_tensor_bytes":null,)"
+      R"("kernel_settings":{{}},"environment":{{"variables":{{}}}}}})",
+      rank, files, trace, step_ns);
+}
+
+std::string capture_description(const std::vector<std::string>& ranks, const std::string& id) {
+  return fmt::format(
+      R"({{"format":"understudy-capture","version":1,"id":"{}","world_size":{},"ranks":[{}]}})", id,
+      ranks.size(), fmt::join(ranks, ","));
+}
+
 std::string error_of(const std::function<void()>& work) {
   return testing_errors::error_of([&] { return work(); });
 }

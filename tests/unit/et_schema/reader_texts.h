@@ -45,6 +45,14 @@ struct NodeText {
 [[nodiscard]] std::string trace_of(const std::vector<NodeText>& texts);
 [[nodiscard]] Trace parse(const std::string& text);
 
+/// A rank of a capture.json, without measurements beside its steps.
+[[nodiscard]] std::string captured_rank(int rank, const std::string& files,
+                                        const std::string& step_ns = "[]",
+                                        const std::string& trace = "null");
+/// The capture.json of these ranks.
+[[nodiscard]] std::string capture_description(const std::vector<std::string>& ranks,
+                                              const std::string& id = "ab");
+
 /// The whole text of the Error that `work` throws; "no error" if it throws none.
 [[nodiscard]] std::string error_of(const std::function<void()>& work);
 [[nodiscard]] std::string parse_error(const std::string& text);

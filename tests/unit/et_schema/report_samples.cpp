@@ -26,7 +26,7 @@ RankReport sample_rank_report(int rank) {
   report.memory = {1610612736U + number, 1048576, 536870912};
   report.host_overhead_ns_per_operator = 120.25 + rank;
   report.host_overhead_resolution_ns = 25.5;
-  report.losses = {{"aliases", 5}, {"orphan_nodes", 1 + number}};
+  report.losses = {{"aliases", 5}, {"missing_nodes", 1 + number}};
   report.pace.mode = "recorded";
   report.pace.paced = 650;
   report.pace.on_time = 1900;

@@ -182,16 +182,6 @@ std::string id_of(const std::string& at) {
   return id + (id.empty() ? "table" : "-table");
 }
 
-std::string meaning_of_loss(const std::string& name) {
-  for (std::size_t i = 0; i < et_schema::kLossCount; ++i) {
-    const et_schema::LossInfo& loss = et_schema::info(static_cast<et_schema::Loss>(i));
-    if (loss.name == name) {
-      return std::string(loss.meaning);
-    }
-  }
-  return "";
-}
-
 }  // namespace
 
 Cell cell_of(const Json& value) {
@@ -258,11 +248,15 @@ Table table_at(const Json& data, std::string at, std::string caption, std::vecto
 }
 
 Table losses_at(const Json& data, const std::string& at) {
-  Table table =
-      table_at(data, at, "Losses: what was lost, assumed or repaired on the way from the trace",
-               {texts("loss", "name"), summed(counts("count", "value")), {"meaning"}});
+  Table table = table_at(
+      data, at, "Losses: what was lost, assumed or repaired on the way from the trace",
+      {texts("loss", "name"), summed(counts("count", "value")), {"severity"}, {"meaning"}});
   for (std::vector<Cell>& row : table.rows) {
-    row.back() = meaning_of_loss(std::get<std::string>(row.front()));
+    if (const auto loss = et_schema::loss_from_string(std::get<std::string>(row.front()))) {
+      const et_schema::LossInfo& info = et_schema::info(*loss);
+      row[2] = std::string(to_string(info.severity));
+      row[3] = std::string(info.meaning);
+    }
   }
   return table;
 }

@@ -37,9 +37,11 @@ static ordered_json json_value(const Losses& losses) {
 
 static void read_value(const JsonField& field, Losses& losses) {
   for (const auto& [name, count] : field.members()) {
-    if (!losses.add_by_name(name, count.as_uint())) {
+    const std::optional<Loss> loss = loss_from_string(name);
+    if (!loss) {
       field.fail("names of loss counters, as docs/formats.md lists them", name);
     }
+    losses.add(*loss, count.as_uint());
   }
 }
 

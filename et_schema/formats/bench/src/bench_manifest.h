@@ -31,7 +31,7 @@ struct Manifest {
 /// One source, group and rank a line, so that a person can read it.
 [[nodiscard]] std::string manifest_to_json(const Manifest& manifest);
 
-/// Throws Error (bad input): no benchmark's manifest, a newer version, a field that is missing or
+/// Throws Error (bad input): no benchmark's manifest, another version, a field that is missing or
 /// out of range. `file` names the benchmark.
 [[nodiscard]] Manifest parse_manifest(std::string_view json, const std::string& file);
 

@@ -286,6 +286,9 @@ class Checker {
     }
     for (const Instruction& instruction : instructions) {
       check_instruction(instruction);
+      if (instruction.comm && depth > 0) {
+        fail("comm", "no communication in a body", "one", instruction.node_id);
+      }
       if (instruction.timing) {
         check_timing(*instruction.timing, depth, instruction.node_id);
       }

@@ -3,9 +3,8 @@
 #include <limits>
 #include <utility>
 
-#include "et_schema/base/json_fields.h"
+#include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"
-#include "et_schema/model/comm_traits.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -13,35 +12,20 @@ namespace {
 constexpr const char* kFormat = "understudy-capture";
 constexpr int kVersion = 1;
 
-std::map<std::string, std::string> read_texts(const JsonField& rank, const char* key) {
-  std::map<std::string, std::string> texts;
-  if (const auto field = rank.find(key); field && !field->is_null()) {
-    for (const auto& [name, text] : field->members()) {
-      texts[name] = text.as_free_text();
-    }
-  }
-  return texts;
-}
-
 CapturedRank read_rank(const JsonField& field, std::size_t index) {
   if (field.at("rank").as_uint() != index) {
     field.at("rank").fail(std::to_string(index));
   }
   CapturedRank rank;
-  rank.files = field.at("files").as_texts();
-  if (const auto trace = field.find("trace"); trace && !trace->is_null()) {
-    rank.trace = {trace->at("pid").as_int(), trace->at("start_ts").as_int()};
+  read_json(field.at("files"), rank.files);
+  if (const JsonField trace = field.at("trace"); !trace.is_null()) {
+    rank.trace = {trace.at("pid").as_int(), trace.at("start_ts").as_int()};
   }
-  rank.step_ns = field.at("step_ns").as_ints();
-  if (const auto faults = field.find("step_minor_faults")) {
-    rank.step_minor_faults = faults->as_ints();
-  }
-  if (const auto faults = field.find("kineto_only_minor_faults")) {
-    rank.profiled_minor_faults = faults->as_ints();
-  }
-  const auto untouched = field.find("untouched_tensor_bytes");
-  if (untouched && !untouched->is_null()) {
-    for (const auto& [device, bytes] : untouched->members()) {
+  read_json(field.at("step_ns"), rank.step_ns);
+  read_json(field.at("step_minor_faults"), rank.step_minor_faults);
+  read_json(field.at("kineto_only_minor_faults"), rank.profiled_minor_faults);
+  if (const JsonField untouched = field.at("untouched_tensor_bytes"); !untouched.is_null()) {
+    for (const auto& [device, bytes] : untouched.members()) {
       const std::uint64_t count = bytes.as_uint();
       if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         bytes.fail("a number of bytes below 2^63");
@@ -49,20 +33,12 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
       rank.untouched_tensor_bytes[device] = count;
     }
   }
-  rank.kernel_settings = read_texts(field, "kernel_settings");
-  if (const auto environment = field.find("environment"); environment && !environment->is_null()) {
-    rank.variables = read_texts(*environment, "variables");
-    for (auto& [name, value] : rank.variables) {
-      value = is_of_its_host(name) ? kKeptOnHost : value;  // older captures hold it
-    }
-  }
-  const auto observer = field.find("observer_ns");
-  if (observer && !observer->is_null()) {
-    rank.observer = {.kineto_event_ns = observer->at("kineto_event").as_double(),
-                     .et_node_ns = observer->at("et_node").as_double_or_null()};
-    if (const auto launch = observer->find("kineto_launch")) {
-      rank.observer->kineto_launch_ns = launch->as_double_or_null();
-    }
+  read_json(field.at("kernel_settings"), rank.kernel_settings, kFreeText);
+  read_json(field.at("environment").at("variables"), rank.variables, kFreeText);
+  if (const JsonField observer = field.at("observer_ns"); !observer.is_null()) {
+    rank.observer = {.kineto_event_ns = observer.at("kineto_event").as_double(),
+                     .kineto_launch_ns = observer.at("kineto_launch").as_double_or_null(),
+                     .et_node_ns = observer.at("et_node").as_double_or_null()};
   }
   return rank;
 }
@@ -99,15 +75,11 @@ Capture parse_capture(std::string_view json, const std::string& file) {
   const JsonField root(document, source);
   check_format(root, {"capture", kFormat, kVersion});
   Capture capture;
-  if (const auto id = root.find("id")) {
-    capture.id = id->as_text();
-  }
+  capture.id = root.at("id").as_text();
+  capture.world_size = root.at("world_size").as_int();
   for (const JsonField& item : root.at("ranks").items()) {
     capture.ranks.push_back(read_rank(item, capture.ranks.size()));
   }
-  const auto world_size = root.find("world_size");
-  capture.world_size =
-      world_size ? world_size->as_int() : static_cast<std::int64_t>(capture.ranks.size());
   return capture;
 }
 

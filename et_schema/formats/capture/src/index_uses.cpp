@@ -101,15 +101,11 @@ IndexUses parse_index_uses(std::string_view json, const std::string& file) {
   for (const JsonField& use : root.at("uses").items()) {
     read.uses.push_back({read_tensor(use), read_reuse(use)});
   }
-  if (const auto zeros = root.find("zeros")) {  // older captures have no such key
-    for (const JsonField& use : zeros->items()) {
-      read.zeros.push_back(read_zeros(use));
-    }
+  for (const JsonField& use : root.at("zeros").items()) {
+    read.zeros.push_back(read_zeros(use));
   }
-  if (const auto sparse = root.find("sparse")) {  // nor this one
-    for (const JsonField& use : sparse->items()) {
-      read.sparse.push_back(read_sparse(use));
-    }
+  for (const JsonField& use : root.at("sparse").items()) {
+    read.sparse.push_back(read_sparse(use));
   }
   return read;
 }

@@ -100,7 +100,6 @@ class ObjectsReader {
       throw too_deep();
     }
     if (object.status == ScanStatus::kCutOff) {
-      losses_.add(Loss::kTruncatedNodes);
       cursor_.cut_off();
       return;
     }
@@ -116,8 +115,7 @@ class ObjectsReader {
                        kind_.one.substr(kind_.one.find(' ') + 1), cursor_.position(),
                        quote(cursor_.rest())));
     }
-    losses_.add(Loss::kRepairedNames, object.name_repaired ? 1 : 0);
-    losses_.add(Loss::kRepairedCommas, object.commas_repaired);
+    losses_.add(Loss::kRepairedJson, object.commas_repaired + (object.name_repaired ? 1U : 0U));
     JsonPull repaired(object.text);
     read_(repaired);
     cursor_.move_to(object.end);
@@ -156,7 +154,7 @@ bool JsonCursor::next_item(bool first, char close) {
   const bool at_end = json_[position_] == close;
   const std::uint64_t expected = first || at_end ? 0 : 1;
   if (commas != expected) {
-    losses_.add(Loss::kRepairedCommas, commas > expected ? commas - expected : 1);
+    losses_.add(Loss::kRepairedJson, commas > expected ? commas - expected : 1);
   }
   if (at_end) {
     ++position_;

@@ -90,7 +90,7 @@ class RoleFinder {
                                               .got = fmt::format("node {}", node.id)});
     }
     for (const auto& deps : {node.data_deps, node.ctrl_deps}) {
-      losses_.add(Loss::kDanglingEdges,
+      losses_.add(Loss::kMissingNodes,
                   static_cast<std::uint64_t>(std::ranges::count_if(
                       deps, [this](std::uint64_t id) { return find_id(id) == kNoPosition; })));
     }

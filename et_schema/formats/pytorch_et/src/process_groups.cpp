@@ -155,7 +155,7 @@ void read_list(RecordedGroups& recorded, std::string_view text, std::uint64_t no
   std::string whole(text);
   if (status == ScanStatus::kCutOff) {
     whole = whole_entries(text);
-    recorded.losses.add(Loss::kCutProcessGroups);
+    recorded.losses.add(Loss::kTruncatedLists);
   }
   simdjson::dom::array list;
   if (status == ScanStatus::kTooDeep || parser.parse(whole).get(document) != SUCCESS ||

@@ -214,7 +214,7 @@ void provide_thread_roots(Trace& trace, ThreadRoots& roots) {
     root.name = kMadeUpThreadRoot;
   }
   if (!made_up.empty()) {
-    trace.losses.add(Loss::kMadeUpThreadRoots, made_up.size());
+    trace.losses.add(Loss::kMissingNodes, made_up.size());
     trace.nodes.insert(trace.nodes.end(), made_up.begin(), made_up.end());
     sort_by_id(trace.nodes);
   }
@@ -231,7 +231,7 @@ void hang_orphans(Trace& trace, const ThreadRoots& roots) {
     if (is_thread_root(node)) {
       continue;
     }
-    trace.losses.add(Loss::kOrphanNodes);
+    trace.losses.add(Loss::kMissingNodes);
     // A thread's root may have been numbered after its first nodes.
     const auto root = roots.find(node.tid);
     if (root != roots.end() && root->second < node.id) {

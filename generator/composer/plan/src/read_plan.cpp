@@ -27,7 +27,7 @@ class Reader {
   Plan read(const YAML::Node& root) {
     check_keys(root, "plan", {"version", "name", "ranks", "sources", "pieces", "run", "wires"});
     if (root["version"] && number(root["version"], 1, 1'000'000) != 1) {
-      refuse(root["version"], "a plan of a newer version", "version 1", text(root["version"]));
+      refuse(root["version"], "a plan of another version", "version 1", text(root["version"]));
     }
     plan_.name = root["name"] ? text(root["name"]) : plan_.name;
     plan_.ranks = root["ranks"] ? number(root["ranks"], 1, kMostRanks) : 1;

@@ -17,7 +17,7 @@ const Json& ranks_document() {
     "ranks": [
       {"rank": 0, "losses": {"aliases": 4}, "groups": [{"name": "world", "size": 8}],
        "ops": [{"name": "aten::mm", "self_ns": 1500000, "at": {"node": 9}}]},
-      {"rank": 1, "losses": {"aliases": 2, "orphan_nodes": 1},
+      {"rank": 1, "losses": {"aliases": 2, "missing_nodes": 1},
        "groups": [{"name": "world", "size": 8}, {"name": "pair", "size": 2}],
        "ops": [{"name": "aten::mm", "self_ns": 500000, "at": {"node": 9}}]},
       {"rank": 2, "losses": {}, "groups": [{"name": "world", "size": 8}, {"name": "pair", "size": 2}],
@@ -81,10 +81,12 @@ TEST(LossesAt, SaysWhatTheyMean) {
   EXPECT_EQ(
       text_of(losses_at(ranks_document(), "/ranks/*/losses")),
       "\nLosses: what was lost, assumed or repaired on the way from the trace, sums over all\n"
-      "  count  loss          meaning\n"
-      "      6  aliases       Views made outside of the dispatcher, rebuilt with as_strided.\n"
-      "      1  orphan_nodes  Nodes whose parent is not in the file, hung from their thread's "
-      "root.\n");
+      "  count  loss           severity  meaning\n"
+      "      6  aliases        info      Views made outside of the dispatcher, rebuilt with "
+      "as_strided.\n"
+      "      1  missing_nodes  loss      Nodes that the file lacks: thread roots are made up, "
+      "nodes "
+      "without a parent hang from their thread's root, dependencies are passed over.\n");
 }
 
 TEST(FactAt, IsNothingWhereTheDataHasNone) {

@@ -77,7 +77,7 @@ TEST(Wrappers, TheCallsOnRealTensorsAreReplayed) {
   EXPECT_EQ(names(program.instructions), (Names{"aten::matmul", "aten::tanh"}));
   EXPECT_TRUE(std::ranges::none_of(program.slots, &et_schema::Slot::sparse));
   EXPECT_EQ(program.slots.size(), 4U);
-  EXPECT_EQ(program.losses[Loss::kWrapperBookkeeping], 1U) << "detach called nothing";
+  EXPECT_EQ(program.losses[Loss::kNoWork], 1U) << "detach called nothing";
   const std::string reason = "it works on wrappers, without memory";
   EXPECT_EQ(program.selection.opened,
             (std::vector<et_schema::Opened>{
@@ -107,7 +107,7 @@ TEST(Wrappers, OfPythonsClassesAreToldByTheLabelsOfTheirCalls) {
   builder.add(2, "aten::tanh", kTanh, {weight}, {tensor(34, 35, {8})});
   const Program program = builder.program();
   EXPECT_EQ(names(program.instructions), (Names{"aten::tanh", "aten::tanh", "aten::tanh"}));
-  EXPECT_EQ(program.losses[Loss::kWrapperBookkeeping], 1U) << "detach called nothing";
+  EXPECT_EQ(program.losses[Loss::kNoWork], 1U) << "detach called nothing";
 }
 
 TEST(Wrappers, AroundACommunicationAreNoCommunication) {

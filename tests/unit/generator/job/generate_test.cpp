@@ -398,7 +398,7 @@ TEST(Generate, ABackwardThatHandsItsGradientOnDidNoWork) {
   const Program program = linked(handing_on(tensor(12, 13, {4})), 40'000);
   EXPECT_EQ(names(program.instructions), (Names{"aten::relu", "aten::relu"}));
   EXPECT_EQ(program.selection.labels, 0U);
-  EXPECT_EQ(program.losses[et_schema::Loss::kPassThroughLabels], 1U);
+  EXPECT_EQ(program.losses[et_schema::Loss::kNoWork], 1U);
   EXPECT_EQ(program.losses[et_schema::Loss::kNativeWork], 0U);
 }
 
@@ -408,7 +408,7 @@ TEST(Generate, ABackwardThatOnceTookLongStillHandsItsGradientOn) {
     builder.add(2, "ReduceInForwardBackward", "", {tensor(20, 21, {4})}, {});
     builder.add(2, "aten::relu", kRelu, {tensor(20, 21, {4})}, {tensor(22 + more, 30 + more, {4})});
   }
-  EXPECT_EQ(linked(builder, 40'000, 0, 400'000).losses[et_schema::Loss::kPassThroughLabels], 3U);
+  EXPECT_EQ(linked(builder, 40'000, 0, 400'000).losses[et_schema::Loss::kNoWork], 3U);
 }
 
 TEST(Generate, ABackwardThatHandsAnotherGradientOnDidWork) {
@@ -416,7 +416,7 @@ TEST(Generate, ABackwardThatHandsAnotherGradientOnDidWork) {
   for (const TestValue& taken : {tensor(30, 31, {4}), tensor(12, 13, {2}), tensor(40, 41, {8})}) {
     const Program program = linked(handing_on(taken), 40'000);
     EXPECT_EQ(program.selection.labels, 1U);
-    EXPECT_EQ(program.losses[et_schema::Loss::kPassThroughLabels], 0U);
+    EXPECT_EQ(program.losses[et_schema::Loss::kNoWork], 0U);
   }
 }
 

@@ -146,15 +146,6 @@ TEST(Job, RanksOfDifferentCaptures) {
   EXPECT_EQ(job.partial, (et_schema::PartialJob{2, {0, 1}}));
 }
 
-TEST(Job, CapturesWithoutIdsAreToldByTheirFiles) {
-  Trace one = captured(1, "b");
-  one.capture->id.clear();
-  Trace zero = captured(0, "a");
-  zero.capture->id.clear();
-  EXPECT_NE(refusal(set(std::move(zero), std::move(one))).find("b/capture.json"),
-            std::string::npos);
-}
-
 TEST(Job, ATraceThatTheCaptureDoesNotList) {
   Trace one = captured(1, "a");
   one.capture->rank.reset();

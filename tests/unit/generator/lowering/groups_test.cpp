@@ -100,9 +100,9 @@ TEST(Groups, ThatNoListShowsAreToldByTheCall) {
   EXPECT_EQ(strided("", ""), 0U);
   EXPECT_EQ(strided("7", "replicate"), 1U);
   EXPECT_EQ(strided("7", "replicate"), 1U);
-  EXPECT_EQ(losses[et_schema::Loss::kAssumedProcessGroups], 0U);
+  EXPECT_EQ(losses[et_schema::Loss::kAssumedCommunication], 0U);
   EXPECT_EQ(strided("94000000000001", ""), 0U);  // nothing tells it on another rank
-  EXPECT_EQ(losses[et_schema::Loss::kAssumedProcessGroups], 1U);
+  EXPECT_EQ(losses[et_schema::Loss::kAssumedCommunication], 1U);
 }
 
 }  // namespace

@@ -281,12 +281,12 @@ TEST(TraceOfProfile, WhatNothingTellsIsOpened) {
   EXPECT_FALSE(node_of(trace, "aten::add").op_schema.empty()) << "its child's result is its own";
   EXPECT_FALSE(node_of(trace, "aten::relu_").op_schema.empty()) << "it returns what it writes";
   EXPECT_TRUE(node_of(trace, "vendor::fused").op_schema.empty());
-  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U);
+  EXPECT_EQ(trace.losses[Loss::kOpenedOperators], 1U);
   EXPECT_TRUE(node_of(trace, "aten::mul").op_schema.empty());
   EXPECT_EQ(trace.losses[Loss::kUnshapedOperators], 1U);
   const Trace opened = ProfileText().op("aten::add", 0, 100, kTwo).trace(know_nothing);
   EXPECT_TRUE(node_of(opened, "aten::add").op_schema.empty());
-  EXPECT_EQ(opened.losses[Loss::kUnknownResults], 1U);
+  EXPECT_EQ(opened.losses[Loss::kOpenedOperators], 1U);
 }
 
 TEST(TraceOfProfile, AutocastCallsTheInnerOne) {
@@ -295,7 +295,7 @@ TEST(TraceOfProfile, AutocastCallsTheInnerOne) {
       ProfileText().op("aten::relu", 0, 100, kOne).op("aten::relu", 20, 50, half).trace();
   EXPECT_TRUE(node_of(trace, "aten::relu").op_schema.empty());
   EXPECT_EQ(input(node_of(trace, "aten::relu", 1), 0).dtype, et_schema::DType::kFloat16);
-  EXPECT_EQ(trace.losses[Loss::kOpenedCasts], 1U);
+  EXPECT_EQ(trace.losses[Loss::kOpenedOperators], 1U);
 }
 
 TEST(TraceOfProfile, ABackwardNodeReadsWhatItsForwardOperatorHad) {
@@ -456,7 +456,7 @@ TEST(TraceOfProfile, IndicesAreToldByWhatIndexDoesBelow) {
   EXPECT_TRUE(indices[0].is(et_schema::ValueKind::kNone));
   EXPECT_EQ(indices[1].tensor().dtype, et_schema::DType::kInt64);
   EXPECT_EQ(indices[1].tensor().sizes.front(), 5);
-  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U) << "nothing tells those of the second";
+  EXPECT_EQ(trace.losses[Loss::kOpenedOperators], 1U) << "nothing tells those of the second";
   EXPECT_EQ(trace.losses[Loss::kAssumedArguments], 0U);
 }
 
@@ -509,7 +509,7 @@ TEST(TraceOfProfile, WithoutItsEquationEinsumIsOpened) {
                           .op("aten::relu", 10, 5, kOne)
                           .trace();
   EXPECT_EQ(node_of(trace, "aten::einsum").op_schema, "");
-  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1U);
+  EXPECT_EQ(trace.losses[Loss::kOpenedOperators], 1U);
 }
 
 TEST(TraceOfProfile, WhatOutFillsLiesInTheBucketThatIsCommunicated) {
@@ -799,7 +799,7 @@ TEST(TraceOfProfile, AnUndefinedTensorStandsBehindOthersAlone) {
   const Node& node = node_of(trace, "aten::nll_loss_backward");
   EXPECT_TRUE(node.op_schema.starts_with("aten::nll_loss_backward("));
   EXPECT_TRUE(node.inputs[6].is(et_schema::ValueKind::kNone));
-  EXPECT_EQ(trace.losses[Loss::kUnmatchedSchemas], 1);
+  EXPECT_EQ(trace.losses[Loss::kOpenedOperators], 1);
 }
 
 TEST(TraceOfProfile, WhatAnOperatorReadsBackItselfLiesOnTheDevice) {

@@ -267,7 +267,7 @@ TEST_F(CoverageTimeTest, WhatAFilterLeavesOutIsNamedSo) {
   EXPECT_DOUBLE_EQ(all(found), 1);
 }
 
-TEST_F(CoverageTimeTest, OfAnOlderBenchmarkTheRestHasNoName) {
+TEST_F(CoverageTimeTest, ARestThatNoRowNamesIsARowOfItsOwn) {
   builder_.program().profile->outside.clear();
   const et_schema::Coverage found = coverage();
   EXPECT_EQ(found.other_time,

@@ -129,6 +129,11 @@ TEST(ProgramRefusal, ReferencesOutOfRange) {
             unsound("comm.group", "a number below 1, the number of process groups", "1", "20"));
 }
 
+TEST(ProgramRefusal, ACommunicationInABody) {
+  EXPECT_EQ(refused_program("\"i\":1,\"collective\"", "\"body\":1,\"collective\""),
+            unsound("comm", "no communication in a body", "one", "20"));
+}
+
 TEST(ProgramRefusal, LayoutsThatCannotBe) {
   EXPECT_EQ(refused_program("\"bytes\":4096", "\"bytes\":-1"),
             unsound("storage 0, bytes", "a size that is not negative", "-1"));

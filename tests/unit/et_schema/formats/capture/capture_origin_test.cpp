@@ -1,6 +1,5 @@
 // What a capture.json beside a trace says of where the trace is from.
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "et_schema/formats/capture/capture.h"
@@ -13,11 +12,9 @@ namespace {
 using namespace testing_texts;  // NOLINT(google-build-using-namespace)
 
 std::string description(const std::string& id, const std::string& trace_of_rank_1 = "null") {
-  return fmt::format(
-      R"({{"format":"understudy-capture","version":1,"id":"{}","world_size":2,"ranks":[)"
-      R"({{"rank":0,"files":["rank-0.et.json"],"step_ns":[],"trace":null}},)"
-      R"({{"rank":1,"files":["rank-1.et.json"],"step_ns":[],"trace":{}}}]}})",
-      id, trace_of_rank_1);
+  return capture_description({captured_rank(0, R"(["rank-0.et.json"])"),
+                              captured_rank(1, R"(["rank-1.et.json"])", "[]", trace_of_rank_1)},
+                             id);
 }
 
 TEST(CaptureOrigin, OfTheTracesOfAFolder) {

@@ -8,9 +8,13 @@ namespace understudy::et_schema {
 namespace {
 
 const std::string kWhole =
-    R"({"format":"understudy-capture","version":1,"ranks":[{"rank":0,"files":["rank-0.et.json.gz"],)"
-    R"("step_ns":[40,10,20,30],"observer_ns":{"kineto_event":250.5,"et_node":5000}},)"
-    R"({"rank":1,"files":[],"step_ns":[7,9,8],"observer_ns":null,)"
+    R"({"format":"understudy-capture","version":1,"id":"ab","world_size":2,"ranks":[)"
+    R"({"rank":0,"files":["rank-0.et.json.gz"],"trace":{"pid":7,"start_ts":3},)"
+    R"("step_ns":[40,10,20,30],"step_minor_faults":[5,1,3],"kineto_only_minor_faults":[4],)"
+    R"("observer_ns":{"kineto_event":250.5,"kineto_launch":null,"et_node":5000},)"
+    R"("untouched_tensor_bytes":null,"kernel_settings":{},"environment":{"variables":{}}},)"
+    R"({"rank":1,"files":[],"trace":null,"step_ns":[7,9,8],"step_minor_faults":[],)"
+    R"("kineto_only_minor_faults":[],"observer_ns":null,)"
     R"("untouched_tensor_bytes":{"cpu":4096,"cuda:0":12},"kernel_settings":{"sdp.flash":"off"},)"
     R"("environment":{"torch":"2.11.0","variables":{"NCCL_ALGO":"Ring"}}}]})";
 
@@ -23,9 +27,15 @@ std::string refusal(const std::string& from, const std::string& to) {
 TEST(Capture, IsRead) {
   ASSERT_TRUE(is_capture(kWhole));
   const Capture capture = parse_capture(kWhole, "capture.json");
+  EXPECT_EQ(capture.id, "ab");
+  EXPECT_EQ(capture.world_size, 2);
   ASSERT_EQ(capture.ranks.size(), 2U);
+  EXPECT_EQ(capture.ranks[0].trace, (TraceMark{7, 3}));
+  EXPECT_FALSE(capture.ranks[1].trace);
   EXPECT_EQ(capture.ranks[0].files, (std::vector<std::string>{"rank-0.et.json.gz"}));
   EXPECT_EQ(capture.ranks[0].median_step_ns(), 25);
+  EXPECT_EQ(capture.ranks[0].median_minor_faults(), 3);
+  EXPECT_EQ(capture.ranks[0].median_profiled_minor_faults(), 4);
   ASSERT_TRUE(capture.ranks[0].observer);
   EXPECT_EQ(capture.ranks[0].observer->kineto_event_ns, 250.5);
   EXPECT_EQ(capture.ranks[0].observer->et_node_ns, 5000.0);
@@ -43,13 +53,6 @@ TEST(Capture, IsRead) {
   EXPECT_FALSE(CapturedRank().median_step_ns());
 }
 
-TEST(Capture, OfBeforeIdsHasNone) {
-  const Capture capture = parse_capture(kWhole, "capture.json");
-  EXPECT_EQ(capture.id, "");
-  EXPECT_EQ(capture.world_size, 2);
-  EXPECT_FALSE(capture.ranks[0].trace);
-}
-
 TEST(Capture, OtherDocumentsAreNone) {
   EXPECT_FALSE(is_capture(R"({"traceEvents":[]})"));
   EXPECT_FALSE(is_capture(""));
@@ -59,6 +62,8 @@ TEST(Capture, WhatMustBeRefused) {
   const std::string start =
       "the capture's description cannot be read\n  file:     capture.json\n  field:    ";
   const std::string hint = "\n  hint:     capture again with scripts/capture, or give --no-profile";
+  EXPECT_EQ(refusal("\"id\":\"ab\",", ""),
+            start + "id\n  expected: this key\n  got:      none" + hint);
   EXPECT_EQ(refusal("\"rank\":1", "\"rank\":2"),
             start + "ranks[1].rank\n  expected: 1\n  got:      2" + hint);
   EXPECT_EQ(

@@ -83,7 +83,7 @@ TEST(IndexUsesRefusal, WhatIsNoRecord) {
                     "[6,6)"));
 }
 
-TEST(IndexUsesRefusal, ANewerVersion) {
+TEST(IndexUsesRefusal, AnotherVersion) {
   const std::string text = refused(with("\"version\":1", "\"version\":2"));
   EXPECT_NE(text.find("the record of index values is of another version than this program reads"),
             std::string::npos)

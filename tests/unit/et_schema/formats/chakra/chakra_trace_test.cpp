@@ -120,7 +120,7 @@ TEST(ChakraTrace, DependenciesOnNodesThatAreNotThere) {
   mm.ctrl_deps = {3};
   mm.data_deps = {2, 99};
   const Trace trace = trace_of({mm});
-  EXPECT_EQ(trace.losses[Loss::kDanglingEdges], 3U);
+  EXPECT_EQ(trace.losses[Loss::kMissingNodes], 3U);
   EXPECT_EQ(trace.nodes[1].parent, 0U);
 }
 
@@ -214,7 +214,7 @@ TEST(ChakraTrace, ThePublishedSample) {
   EXPECT_EQ(device_ns, 329543000);
   EXPECT_EQ(trace.losses.nonzero(),
             (std::map<std::string, std::uint64_t>{{"assumed_starts", 1232},
-                                                  {"dangling_edges", 1277},
+                                                  {"missing_nodes", 1277},
                                                   {"placeholder_values", 19},
                                                   {"stale_control_edges", 1268}}));
 }

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "et_schema/base/error.h"
+#include "reader_texts.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
@@ -16,6 +17,7 @@ namespace understudy::et_schema {
 namespace {
 
 using testing_errors::told;
+using testing_texts::capture_description, testing_texts::captured_rank;
 
 namespace fs = std::filesystem;
 
@@ -109,8 +111,8 @@ TEST_F(ProfileFiles, ACaptureListsItsProfiles) {
   write("rank-0.kineto.json", kineto());
   write("rank-0.kineto_only.json", kineto());
   write("capture.json",
-        R"({"format":"understudy-capture","version":1,"ranks":[{"rank":0,"step_ns":[5],"files":)"
-        R"(["rank-0.et.json","rank-0.kineto.json","rank-0.kineto_only.json"]}]})");
+        capture_description({captured_rank(
+            0, R"(["rank-0.et.json","rank-0.kineto.json","rank-0.kineto_only.json"])", "[5]")}));
   const std::vector<std::string> paths = {folder_.string()};
   const auto captures = find_captures(paths, read_trace_set(paths));
   ASSERT_TRUE(captures);
@@ -128,8 +130,7 @@ TEST_F(ProfileFiles, WithoutACaptureOrItsProfilesThereIsNone) {
   write("capture.json", R"({"nobody's":"capture"})");
   EXPECT_FALSE(find_captures(paths, read_trace_set(paths)));
   write("capture.json",
-        R"({"format":"understudy-capture","version":1,"ranks":[{"rank":0,"step_ns":[],"files":)"
-        R"(["rank-0.et.json","rank-0.kineto.json"]}]})");
+        capture_description({captured_rank(0, R"(["rank-0.et.json","rank-0.kineto.json"])")}));
   EXPECT_FALSE(find_captures(paths, read_trace_set(paths))) << "the profile is not there";
 }
 

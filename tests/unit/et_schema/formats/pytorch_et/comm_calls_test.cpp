@@ -561,7 +561,7 @@ TEST(ProcessGroups, OfTorch20HaveAddressesAndAMapOfRanks) {
 TEST(ProcessGroups, ListThatTheObserverCutIsReadUpToTheCut) {
   const Trace trace = with_groups(R"([{"pg_name": "0", "ranks": []}, {"pg_name": "1", "ran)");
   ASSERT_EQ(trace.process_groups.size(), 1U);
-  EXPECT_EQ(trace.losses[Loss::kCutProcessGroups], 1U);
+  EXPECT_EQ(trace.losses[Loss::kTruncatedLists], 1U);
 }
 
 TEST(ProcessGroups, OfOneNameTheLaterStays) {

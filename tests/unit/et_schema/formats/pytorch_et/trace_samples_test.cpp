@@ -40,8 +40,7 @@ std::map<std::string, Trace> traces_by_name(const std::filesystem::path& folder,
   for (const nlohmann::json& file : manifest.at("files")) {
     const auto name = file.at("name").get<std::string>();
     if (!name.ends_with(".gz") || name.find("kineto") != std::string::npos ||
-        name.find("indices") != std::string::npos || name.find(".faults.") != std::string::npos ||
-        name.find(".compiled.") != std::string::npos) {
+        name.find("indices") != std::string::npos || name.find(".faults.") != std::string::npos) {
       continue;
     }
     for (Trace& trace : read_traces({(folder / name).string()})) {
@@ -105,7 +104,7 @@ TEST(Samples, EveryCaptureIsRead) {
 TEST(Samples, LabelWithQuoteOfARealCapture) {
   const Trace trace =
       std::move(read_traces({std::string(UNDERSTUDY_CAPTURES) + "/label_with_quote.json.gz"})[0]);
-  EXPECT_EQ(trace.losses[Loss::kRepairedNames], 3U);
+  EXPECT_EQ(trace.losses[Loss::kRepairedJson], 3U);
 }
 
 }  // namespace

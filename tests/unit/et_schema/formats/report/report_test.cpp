@@ -85,7 +85,7 @@ TEST_P(ReportRankCounts, MergeSumsCountsAndTakesTheSlowestAndLargestRank) {
   EXPECT_EQ(total.memory.live_peak_bytes, 1048576U);
   EXPECT_EQ(total.host_overhead_ns_per_operator, 120.25 + ranks - 1);
   EXPECT_EQ(total.losses.at("aliases"), 5 * number);
-  EXPECT_EQ(total.losses.at("orphan_nodes"), number * (number + 1) / 2);
+  EXPECT_EQ(total.losses.at("missing_nodes"), number * (number + 1) / 2);
   EXPECT_EQ(total.operators.front().name, "aten::mm");
   EXPECT_EQ(total.operators.front().count, 12 * number);
   EXPECT_EQ(total.operators.front().ms, 6.25 + ranks - 1);
