@@ -19,9 +19,9 @@ understudy_test(formats_test
     formats/operator_times/operator_times_test.cpp
     formats/report/report_test.cpp
     model/measurement_test.cpp
-    support/output_file_test.cpp
-    support/output_kill_test.cpp
-    support/statistics_test.cpp
+    base/output_file_test.cpp
+    base/output_kill_test.cpp
+    base/statistics_test.cpp
   LIBS understudy_format_samples nlohmann_json::nlohmann_json
   SHARDS KilledWriter=2)
 target_compile_definitions(formats_test PRIVATE

@@ -29,14 +29,14 @@ understudy_test(readers_test
     model/operator_trust_test.cpp
     model/public_operators_test.cpp
     reader_texts.cpp
-    support/control_characters_test.cpp
-    support/digest_test.cpp
-    support/error_test.cpp
-    support/input_limit_test.cpp
-    support/json_scan_test.cpp
-    support/machine_memory_test.cpp
-    support/regular_expression_test.cpp
-    support/yaml_documents_test.cpp
+    base/control_characters_test.cpp
+    base/digest_test.cpp
+    base/error_test.cpp
+    base/input_limit_test.cpp
+    base/json_scan_test.cpp
+    base/machine_memory_test.cpp
+    base/regular_expression_test.cpp
+    base/yaml_documents_test.cpp
   LIBS understudy::et_schema understudy_format_samples nlohmann_json::nlohmann_json LibArchive::LibArchive
   ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE
