@@ -25,34 +25,30 @@ install(FILES
   "${PROJECT_BINARY_DIR}/understudyConfigVersion.cmake"
   DESTINATION "${_package_dir}")
 
-# On the path are `understudy`, which starts the others, and `replay`: other packages have an inspect, a
-# generate and a compare, too.
+# On the path are `understudy`, which has the verbs, and `replay`. Links that are named as verbs are beside the path: other
+# packages have an inspect, a generate and a compare, too.
 install(TARGETS understudy_cli_understudy RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-get_property(_programs GLOBAL PROPERTY UNDERSTUDY_PROGRAMS)
-list(REMOVE_ITEM _programs understudy_cli_replay)
-install(TARGETS ${_programs} RUNTIME DESTINATION libexec/understudy)
+get_property(_verbs GLOBAL PROPERTY UNDERSTUDY_VERBS_OF_understudy)
+install(CODE "
+  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy\")
+  file(MAKE_DIRECTORY \"\${folder}\")
+  foreach(verb ${_verbs})
+    file(CREATE_LINK \"../../${CMAKE_INSTALL_BINDIR}/understudy\" \"\${folder}/\${verb}\" SYMBOLIC)
+  endforeach()")
 set(_completion "${PROJECT_SOURCE_DIR}/cli/understudy/completion")
 install(FILES "${_completion}.bash" DESTINATION share/bash-completion/completions RENAME understudy)
 install(FILES "${_completion}.bash" DESTINATION share/bash-completion/completions RENAME replay)
 install(FILES "${_completion}.zsh" DESTINATION share/zsh/site-functions RENAME _understudy)
 install(FILES "${_completion}.fish" DESTINATION share/fish/vendor_completions.d RENAME understudy.fish)
 
-# understudy_install_torch_program(NAME FOLDER PREFIX): LibTorch is no part of the package. FOLDER/NAME looks for it and
-# starts libexec/understudy-NAME, which finds its modules beside its own folder, in lib/understudy. PREFIX is the way
-# from FOLDER.
-function(understudy_install_torch_program UNDERSTUDY_TORCH_PROGRAM folder UNDERSTUDY_TORCH_PREFIX)
-  set(_name "${UNDERSTUDY_TORCH_PROGRAM}")
-  install(PROGRAMS "$<TARGET_FILE:understudy_cli_${_name}>" DESTINATION libexec RENAME understudy-${_name})
-  # Copied as a file, it keeps the run path of the build, which is taken away here.
-  install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy-${_name}\")")
-  configure_file("${PROJECT_SOURCE_DIR}/cli/replay/find_libtorch.sh.in"
-    "${PROJECT_BINARY_DIR}/find_libtorch_${_name}.sh" @ONLY)
-  install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch_${_name}.sh" DESTINATION "${folder}" RENAME ${_name})
-endfunction()
+# LibTorch is no part of the package. bin/replay looks for it and starts libexec/understudy-replay, which finds its modules
+# beside its own folder, in lib/understudy.
 if(TARGET understudy_cli_replay)
-  understudy_install_torch_program(replay "${CMAKE_INSTALL_BINDIR}" ..)
-  understudy_install_torch_program(calibrate_here libexec/understudy ../..)
-  understudy_install_torch_program(operator_results libexec/understudy ../..)
+  install(PROGRAMS "$<TARGET_FILE:understudy_cli_replay>" DESTINATION libexec RENAME understudy-replay)
+  # Copied as a file, it keeps the run path of the build, which is taken away here.
+  install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy-replay\")")
+  configure_file("${PROJECT_SOURCE_DIR}/cli/replay/find_libtorch.sh.in" "${PROJECT_BINARY_DIR}/find_libtorch.sh" @ONLY)
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch.sh" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME replay)
 endif()
 
 # What is Python: the package to capture with, also for pip, and fidelity.

@@ -16,33 +16,14 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  calibrate -o here.platform.json                measures this machine: operators, with 1\n"
-    "                                                 thread and with all cores, and embedding\n"
-    "                                                 tables, in 10 minutes;\n"
-    "                                                 resumes if interrupted\n"
-    "  calibrate --for bench.et -o here.platform.json the operator calls of benchmarks and their\n"
-    "                                                 neighbours; with --sweep all others, too\n"
-    "  calibrate --only matmul --budget 2m --threads 1 --rows matmul.jsonl\n"
-    "                                                 the rows alone, without models\n"
-    "  mpirun -np 4 calibrate --rows comms.jsonl      communication in groups of 2 and 4\n"
-    "  calibrate --device cuda -o gpu.platform.json   operators of this machine's GPU\n"
-    "  mpirun -np 8 calibrate --device cuda --rows nccl.jsonl\n"
-    "                                                 communication between GPUs, by NCCL\n"
-    "  calibrate operators.jsonl -o here.platform.json\n"
-    "                                                 from `replay --operator-times`, or from "
-    "rows\n"
-    "  calibrate here.platform.json comms.jsonl -o both.platform.json\n"
-    "                                                 what a platform file holds, and more: its\n"
-    "                                                 rows, cards and sections are kept\n"
+    "  calibrate -o here.platform.json              this machine, in 10 minutes, or on with it\n"
+    "  calibrate --for bench.et -o p.platform.json  the calls of benchmarks, and their neighbours\n"
+    "  mpirun -np 4 calibrate --rows comms.jsonl    communication in groups of 2 and 4\n"
+    "  calibrate --device cuda -o gpu.platform.json operators of this machine's GPU\n"
+    "  calibrate rows.jsonl -o here.platform.json   from `replay --operator-times`, or from rows\n"
     "  calibrate kernels/ --spec cards/ -o cards.platform.json\n"
-    "                                                 tables of several cards, told apart by "
-    "their\n"
-    "                                                 column Device\n"
-    "  calibrate kernels/ few.csv --spec cards/ -o new.platform.json\n"
-    "                                                 a card with a few calls of its own\n"
-    "  calibrate a.json.gz b.json.gz -o h100.platform.json\n"
-    "                                                 what operators took on the card in Kineto\n"
-    "                                                 profiles, recorded with shapes\n";
+    "                                               tables of cards, by their column Device\n"
+    "  calibrate a.json.gz -o h100.platform.json    from profiles, recorded with shapes\n";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first ends the measurement and keeps the rows so\n"
@@ -106,23 +87,24 @@ void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
 }
 
 void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
+  line.begin(FlagGroup::kOutput);
   line.add("--rows FILE", arguments.rows,
            "Write the measured rows to this operator-times file as they come, those of embedding "
            "tables to FILE.tables; existing files are continued (default: files beside the "
            "platform file, until that is written)");
+  line.begin(FlagGroup::kInput);
   line.add("--for BENCH", arguments.benches,
            "Measure the operator calls of this benchmark or trace, and calls of neighbouring "
            "sizes; can be repeated")
       .repeats();
+  line.begin(FlagGroup::kTrust);
   add_allow_option(line, arguments.allowed_operators);
+  line.begin(FlagGroup::kRuns);
   line.add_flag("--sweep", arguments.sweeps,
                 "With --for: measure all other operators, too (without --for they always are)");
   line.add("--device DEVICE", arguments.device,
            "What to measure: cpu, cuda (a GPU; under mpirun the GPU with the rank's number on its "
            "host, and NCCL between them) or cuda:N");
-  line.add_flag("--energy", arguments.energy,
-                "Measure the energy of each call, too, in half a second more of it (GPUs)");
-  add_limit_options(line, arguments);
   line.add("--only CLASS", arguments.only,
            fmt::format("Measure only operators of this class: {}",
                        fmt::join(calibrator::area_classes(), ", ")))
@@ -130,6 +112,10 @@ void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
   line.add_number("--threads N,…", arguments.threads, 1, kMostThreads,
                   "Threads of an operator, a list with commas (default: 1 and this host's cores)")
       .splits_at_commas();
+  line.begin(FlagGroup::kMeasurement);
+  add_limit_options(line, arguments);
+  line.add_flag("--energy", arguments.energy,
+                "Measure the energy of each call, too, in half a second more of it (GPUs)");
 }
 
 }  // namespace
@@ -142,7 +128,9 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
                         "calls measured on this machine or to existing measurements.",
                     .examples = kExamples,
                     .failure = "a file could not be written",
-                    .more_statuses = kMoreStatuses});
+                    .more_statuses = kMoreStatuses,
+                    .common = {"--spec", "--for", "--device", "--only", "--threads", "--budget",
+                               "--error", "--output", "--rows", "--format"}});
   add_fit_options(line, arguments.fit);
   add_measuring_options(line, arguments);
   line.add_format(arguments.fit.format);

@@ -197,8 +197,9 @@ void add_fit_options(CommandLine& line, FitArguments& arguments) {
            "Specifications of cards (GPU models): a JSON file, a folder of them, or a name whose "
            "data sheet is known, such as H100. Known cards that rows name need none; peaks of "
            "others are taken from their fastest rows");
-  line.add("-o,--output", arguments.output,
-           "The platform file to write; gzipped if its name ends in .gz");
+  line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
+                  "In recorded communication: ranks that share a node, in order of their numbers");
+  line.begin(FlagGroup::kMeasurement);
   line.add_list(
           "--models KIND,…",
           [&arguments](const std::vector<std::string>& names) {
@@ -210,8 +211,9 @@ void add_fit_options(CommandLine& line, FitArguments& arguments) {
           fmt::format("Kinds of models to compare: {} (default: all)", fmt::join(kinds, ", ")))
       .splits_at_commas()
       .is_one_of(kinds);
-  line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
-                  "In recorded communication: ranks that share a node, in order of their numbers");
+  line.begin(FlagGroup::kOutput);
+  line.add("-o,--output FILE", arguments.output,
+           "The platform file to write; gzipped if its name ends in .gz");
 }
 
 int fit_files(const FitArguments& arguments) {

@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/common/stop_signals.h"
+#include "cli/common/verb.h"
 #include "cli/compile/compile.h"
 #include "cli/pages/html/from_json.h"
 #include "communication.h"
@@ -77,20 +77,19 @@ int measure_machine(const CalibrateArguments& arguments) {
   return kStatusOk;
 }
 
-}  // namespace
-}  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  understudy::cli::CommunicationJob job;
-  const int status = understudy::cli::run_main("calibrate", argc, argv, [&] {
-    const understudy::cli::CalibrateArguments arguments =
-        understudy::cli::read_calibrate_arguments(argc, argv);
-    return understudy::cli::CommunicationJob::is_wanted()
-               ? job.run(arguments)
-               : understudy::cli::measure_machine(arguments);
+int calibrate(int argc, char** argv) {
+  CommunicationJob job;
+  const int status = run_main("calibrate", argc, argv, [&] {
+    const CalibrateArguments arguments = read_calibrate_arguments(argc, argv);
+    return CommunicationJob::is_wanted() ? job.run(arguments) : measure_machine(arguments);
   });
-  if (status != understudy::cli::kStatusOk) {
+  if (status != kStatusOk) {
     job.end_others(status);
   }
   return status;
 }
+
+const Verb kVerb("calibrate", "Measures this machine, and fits models to that", calibrate);
+
+}  // namespace
+}  // namespace understudy::cli

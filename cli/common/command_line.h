@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +29,13 @@ struct ProgramText {
   std::string success = "success";
   std::string failure = "the run failed";
   std::string more_statuses = {};  ///< lines of other statuses than the five of all programs
+  /// The flags that most people need, at most ten: --help shows these, --help-all shows all. Empty:
+  /// both show all.
+  std::vector<std::string> common = {};
 };
+
+/// What a flag is about. --help shows the groups in this order.
+enum class FlagGroup : std::uint8_t { kInput, kRuns, kMeasurement, kOutput, kTrust };
 
 /// What else is to be said of an option.
 class Option {
@@ -55,20 +63,23 @@ class Option {
   CLI::Option& option_;
 };
 
-/// The options of a program, with --help (EXAMPLES and EXIT STATUS included), --version and
-/// --max-input. A flag has the type of its value behind it, as --help shows it: "-o,--output FILE".
-/// What a text, a number or a choice holds when it is added is told as its default, but for nothing
-/// and 0.
+/// The options of a program, with --help (EXAMPLES and EXIT STATUS included), --help-all, --version
+/// and --max-input. A flag has the type of its value behind it, as --help shows it: "-o,--output
+/// FILE". What a text, a number or a choice holds when it is added is told as its default, but for
+/// nothing and 0.
 ///
 ///     CommandLine line({.name = "tool", …});
 ///     line.add("PATH", arguments.path, "What to read").required();
 ///     line.parse(argc, argv);
 class CommandLine {
  public:
-  explicit CommandLine(const ProgramText& text);
+  explicit CommandLine(ProgramText text);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
+
+  /// Puts what is added from here on into this group; until the first call that is kInput.
+  void begin(FlagGroup group);
 
   /// A text, a number, or a list of them.
   template <typename Value>
@@ -115,7 +126,7 @@ class CommandLine {
   Option add_flag(const std::string& flag, const std::function<void()>& set,
                   const std::string& help);
 
-  /// --format text|json|csv|html.
+  /// --format text|json|csv|html. Begins the output group, as add_quiet() does.
   void add_format(Format& format);
   /// --quiet. `result` says what of a program's output goes to standard output all the same.
   void add_quiet(bool& quiet, const std::string& result);
@@ -125,8 +136,13 @@ class CommandLine {
   /// standard output.
   void parse(int argc, char** argv);
   [[nodiscard]] bool is_given(const std::string& flag) const;
+  /// Returns the first of these flags that was given, or null.
+  [[nodiscard]] const char* first_given(std::initializer_list<const char*> flags) const;
 
  private:
+  [[nodiscard]] std::string help(bool shows_all) const;
+
+  ProgramText text_;
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -11,17 +11,12 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  compare base.json new.json                     what got slower or faster from A to B\n"
-    "  compare --a base-*.json --b new-*.json         several runs of each, made in turn: finds "
-    "smaller changes\n"
-    "  compare train.kineto.json.gz replay.json       a replay against the original's profile\n"
-    "  compare h100.json.gz mi300x.json.gz            two profiles: their devices' time by class, "
-    "operator, kernel\n"
-    "  compare replay.json prediction.json            a prediction against a measurement\n"
-    "  compare base.json new.json --fail-on different && echo the same\n"
-    "  compare base.json new.json --format csv --output changes.csv\n"
-    "  compare base.json new.json --format html --output changes.html\n"
-    "                                                 the result as a page, for a browser\n";
+    "  compare base.json new.json                   what got slower or faster from A to B\n"
+    "  compare --a base-*.json --b new-*.json       several runs of each: finds smaller changes\n"
+    "  compare train.kineto.json.gz replay.json     a replay against the original's profile\n"
+    "  compare h100.json.gz mi300x.json.gz          two profiles: their devices' time\n"
+    "  compare replay.json prediction.json          a prediction against a measurement\n"
+    "  compare base.json new.json --format html -o c.html\n";
 
 [[noreturn]] void refuse_inputs(std::string got) {
   throw et_schema::usage_error("compare takes two sides",
@@ -62,22 +57,25 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
        .failure = "something is (see --fail-on), or the result could not be written"});
   line.add("INPUT", positional,
            "A and B: reports of replay, predictions, Kineto profiles, or folders");
-  line.add("--a", arguments.a, "Runs of A");
-  line.add("--b", arguments.b, "Runs of B");
-  line.add_format(arguments.format);
-  line.add("-o,--output", arguments.output, "Write the result to this file");
+  line.add("--a PATH", arguments.a, "Runs of A");
+  line.add("--b PATH", arguments.b, "Runs of B");
+  line.begin(FlagGroup::kTrust);
   line.add_choice(
       "--fail-on WHAT",
       {{"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}},
       arguments.fail_on,
       "End with status 1 if a row is slower (slower), if one is slower or faster "
       "(different), or never");
+  line.add_flag("--different-benchmarks", arguments.different_benchmarks,
+                "Also compare runs of different benchmarks, ranks or filters");
+  line.begin(FlagGroup::kMeasurement);
   double margin_percent = arguments.options.margin * kPercent;
   line.add_number("--margin PERCENT", margin_percent, 0.1, 50.0,
                   "SAME means: shown to differ by less than this, 0.1 to 50");
-  line.add("--top", arguments.top, "Number of operators in the text");
-  line.add_flag("--different-benchmarks", arguments.different_benchmarks,
-                "Also compare runs of different benchmarks, ranks or filters");
+  line.begin(FlagGroup::kOutput);
+  line.add("-o,--output FILE", arguments.output, "Write the result to this file");
+  line.add("--top N", arguments.top, "Number of operators in the text");
+  line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
   line.parse(argc, argv);
   arguments.options.margin = margin_percent / kPercent;

@@ -50,10 +50,10 @@ AddArguments read_add_arguments(int argc, char** argv) {
                     .failure = "nothing was added"});
   add_database_option(line, arguments.url);
   line.add("PATH", arguments.path, "Traces of a job, a folder of jobs, or a manifest").required();
-  line.add("--name", arguments.name, "Name of the job (default: of its folder or file)");
-  line.add_number("--weight", arguments.weight, 0.0, 1e15, "Its share of the fleet, in any unit");
+  line.add("--name NAME", arguments.name, "Name of the job (default: of its folder or file)");
+  line.add_number("--weight W", arguments.weight, 0.0, 1e15, "Its share of the fleet, in any unit");
   line.add("--tag TAG", arguments.tags, "NAME=VALUE; can be repeated");
-  line.add("--flags", arguments.flags, "Flags for generate, separated by blanks");
+  line.add("--flags TEXT", arguments.flags, "Flags for generate, separated by blanks");
   line.add_flag("--each", arguments.each, "PATH is a folder in which every trace is a job");
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
@@ -135,8 +135,6 @@ void keep_what_is_not_given(const AddArguments& arguments, const std::vector<fle
   job.flags = arguments.has_flags ? job.flags : before->flags;
 }
 
-}  // namespace
-
 int fleet_add(int argc, char** argv) {
   const AddArguments arguments = read_add_arguments(argc, argv);
   const std::vector<fleet::Job> jobs = jobs_of(arguments);
@@ -157,6 +155,9 @@ int fleet_add(int argc, char** argv) {
   }
   return kStatusOk;
 }
+
+const Verb kAdd("fleet add", "Adds jobs: traces, a folder of jobs, or a manifest",
+                on_database<fleet_add>);
 
 int fleet_remove(int argc, char** argv) {
   std::string url;
@@ -188,6 +189,8 @@ int fleet_remove(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kRemove("fleet remove", "Removes a job; its results stay", on_database<fleet_remove>);
+
 int fleet_init(int argc, char** argv) {
   std::string url;
   std::string store;
@@ -218,4 +221,7 @@ int fleet_init(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kInit("fleet init", "Makes a fleet's database", on_database<fleet_init>);
+
+}  // namespace
 }  // namespace understudy::cli

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/common/command_line.h"
+#include "cli/common/verb.h"
 #include "cli/pages/html/page.h"
 #include "fleet/database/connection.h"
 #include "fleet/nightly/options.h"
@@ -13,29 +14,17 @@
 
 namespace understudy::cli {
 
-// The subcommands. Each takes its own name as argv[0] and gives an exit status.
-int fleet_add(int argc, char** argv);
-int fleet_drift(int argc, char** argv);
-int fleet_gc(int argc, char** argv);
-int fleet_history(int argc, char** argv);
-int fleet_import(int argc, char** argv);
-int fleet_init(int argc, char** argv);
-int fleet_jobs(int argc, char** argv);
-int fleet_nightly(int argc, char** argv);
-int fleet_platforms(int argc, char** argv);
-int fleet_report(int argc, char** argv);
-int fleet_remove(int argc, char** argv);
-int fleet_select(int argc, char** argv);
-int fleet_verify(int argc, char** argv);
-int fleet_worker(int argc, char** argv);
-
-struct FleetCommand {
-  const char* name;
-  const char* summary;
-  int (*run)(int argc, char** argv);
-};
-[[nodiscard]] const std::vector<FleetCommand>& fleet_commands();
-[[nodiscard]] std::string fleet_help();
+/// Runs a command. Columns of the database hold JSON of ours; a damaged or edited one may hold
+/// anything. Throws Error (failed) of what is no such JSON.
+template <Verb::Run kRun>
+int on_database(int argc, char** argv) {
+  try {
+    return kRun(argc, argv);
+  } catch (const nlohmann::json::exception& error) {
+    throw fleet::damaged_database(
+        {.expected = "JSON as this program writes it", .got = error.what()});
+  }
+}
 
 /// Adds the database, which every subcommand takes first.
 void add_database_option(CommandLine& line, std::string& url);

@@ -42,11 +42,13 @@ DriftArguments read_drift_arguments(int argc, char** argv) {
        .success = "no job drifted beyond --above",
        .failure = "some did"});
   add_database_option(line, arguments.url);
-  line.add_number("--above", arguments.above, 0.0, 1.0,
+  line.begin(FlagGroup::kMeasurement);
+  line.add_number("--above D", arguments.above, 0.0, 1.0,
                   "Distance at which a job has drifted, 0 to 1");
+  line.begin(FlagGroup::kInput);
   line.add("--between JOB JOB", arguments.between, "Compare two jobs").takes(2, 2);
-  line.add_flag("--all", arguments.all, "Also show jobs that did not drift");
   line.add_format(arguments.format);
+  line.add_flag("--all", arguments.all, "Also show jobs that did not drift");
   line.add_quiet(arguments.quiet, "no text, only the exit status");
   line.parse(argc, argv);
   return arguments;
@@ -131,8 +133,6 @@ pages::Page drift_page(const std::vector<DriftRow>& rows, std::size_t all, doubl
   return made_by("fleet", std::move(page), document, "drift.json", 1);
 }
 
-}  // namespace
-
 int fleet_drift(int argc, char** argv) {
   const DriftArguments arguments = read_drift_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
@@ -157,4 +157,8 @@ int fleet_drift(int argc, char** argv) {
   return has_drifted ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;
 }
 
+const Verb kDrift("fleet drift", "Shows jobs whose work has drifted, and in what",
+                  on_database<fleet_drift>);
+
+}  // namespace
 }  // namespace understudy::cli

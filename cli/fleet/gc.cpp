@@ -54,6 +54,7 @@ GcArguments read_gc_arguments(int argc, char** argv) {
                   "Delete reports of nights before the last N");
   line.add_number("--min-age SECONDS", arguments.age_s, 0.0, 1e9,
                   "Keep younger files, which running work may need");
+  line.begin(FlagGroup::kOutput);
   line.add("--backup FILE", arguments.backup, "Copy the database to this file first");
   line.add_flag("--dry-run", arguments.dry_run, "Only say what would be deleted");
   line.add_quiet(arguments.quiet, "no text on standard output");
@@ -153,8 +154,6 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
   return freed;
 }
 
-}  // namespace
-
 int fleet_gc(int argc, char** argv) {
   const GcArguments arguments = read_gc_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
@@ -172,4 +171,8 @@ int fleet_gc(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kGc("fleet gc", "Deletes what nothing refers to; copies the database",
+               on_database<fleet_gc>);
+
+}  // namespace
 }  // namespace understudy::cli

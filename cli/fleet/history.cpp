@@ -40,8 +40,8 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
   add_database_option(line, arguments.url);
   line.add("JOB", arguments.job, "A job's name");
   line.add("--platform NAME", arguments.platform, "Only this platform");
-  line.add_number("--last", arguments.last, 1, 1'000'000, "Number of nights or results");
   line.add_format(arguments.format);
+  line.add_number("--last N", arguments.last, 1, 1'000'000, "Number of nights or results");
   line.parse(argc, argv);
   return arguments;
 }
@@ -224,8 +224,6 @@ int show_job(fleet::Connection& connection, const HistoryArguments& arguments) {
   return kStatusOk;
 }
 
-}  // namespace
-
 int fleet_history(int argc, char** argv) {
   const HistoryArguments arguments = read_history_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
@@ -237,4 +235,8 @@ int fleet_history(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kHistory("fleet history", "Shows nights, or a job's results",
+                    on_database<fleet_history>);
+
+}  // namespace
 }  // namespace understudy::cli

@@ -102,8 +102,6 @@ fleet::Result read_prediction(fleet::Connection& connection, const ImportArgumen
   return result;
 }
 
-}  // namespace
-
 int fleet_import(int argc, char** argv) {
   const ImportArguments arguments = read_import_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
@@ -126,4 +124,8 @@ int fleet_import(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kImport("fleet import", "Imports predictions for platforms that were not run",
+                   on_database<fleet_import>);
+
+}  // namespace
 }  // namespace understudy::cli

@@ -96,8 +96,6 @@ Json json_of(const Listing& listing) {
   return {{"format", "understudy-fleet-jobs"}, {"version", 1}, {"jobs", std::move(list)}};
 }
 
-}  // namespace
-
 int fleet_jobs(int argc, char** argv) {
   std::string url;
   Format format = Format::kText;
@@ -136,4 +134,7 @@ int fleet_jobs(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kJobs("fleet jobs", "Lists the jobs and their state", on_database<fleet_jobs>);
+
+}  // namespace
 }  // namespace understudy::cli

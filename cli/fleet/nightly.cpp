@@ -70,25 +70,27 @@ void add_worker_options(CommandLine& line, NightlyArguments& arguments) {
            "Folder for benchmarks and reports (default: the remembered one)");
   line.add("--platform NAME", night.platform,
            "Name of this kind of node, to file results under (default: its processor and cores)");
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.begin(FlagGroup::kRuns);
   line.add_number("--jobs N", arguments.jobs, 1, 4096,
                   "Benchmarks generated at a time (default: this node's cores)");
   line.add_number("--lease S", night.lease_s, 0.5, 86400.0,
                   "Seconds without a sign of life after which another worker takes over");
-  line.add_quiet(arguments.quiet, "no text on standard output");
 }
 
 /// Those of this process: a database names no flags, since a stranger may have written it.
 void add_replay_options(CommandLine& line, NightlyArguments& arguments) {
   fleet::ReplayOptions& replay = arguments.night.replay;
-  line.add_number("--iterations N", replay.iterations, 1, 1'000'000,
-                  "Iterations of each replay, at most (default: replay's)");
-  line.add_number("--seconds S", replay.seconds, 0.001, 1e6,
-                  "Seconds of iterations of each replay, at most (default: replay's)");
   add_words_option(line, "--replay-flags", replay.flags, "More flags for replay");
   add_words_option(line, "--launcher", replay.launcher,
                    "Command that starts several ranks (default: mpirun -np {ranks})");
   line.add_flag("--oversubscribe", replay.oversubscribes,
                 "Also replay benchmarks of more ranks than this node has cores");
+  line.begin(FlagGroup::kMeasurement);
+  line.add_number("--iterations N", replay.iterations, 1, 1'000'000,
+                  "Iterations of each replay, at most (default: replay's)");
+  line.add_number("--seconds S", replay.seconds, 0.001, 1e6,
+                  "Seconds of iterations of each replay, at most (default: replay's)");
   line.add_number("--timeout S", replay.timeout_s, 1.0, 1e6, "Seconds of one replay, at most");
   line.add_number("--slower-by PERCENT", arguments.slower_by_percent, 0.0, 1000.0,
                   "Report no slowdown below this, however certain");
@@ -137,20 +139,23 @@ NightlyArguments read_nightly(int argc, char** argv) {
            "killed, the next call continues; two calls at once share one night.",
        .examples = kNightlyExamples,
        .success = "nothing broke, nothing got slower",
-       .failure = "something broke or got slower, or the night could not be finished"});
+       .failure = "something broke or got slower, or the night could not be finished",
+       .common = {"--store", "--platform", "--jobs", "--generate-only", "--replay-flags",
+                  "--launcher", "--iterations", "--slower-by", "--output", "--format"}});
   add_worker_options(line, arguments);
   line.add_flag("--generate-only", night.replay.generate_only, "Make benchmarks, replay none");
-  add_replay_options(line, arguments);
   line.add_flag("--regenerate", night.regenerates,
                 "Rebuild all benchmarks, even if their traces' sizes and times have not changed");
-  line.add_number("--drift-above", night.drift_above, 0.0, 1.0,
-                  "Distance at which a job has drifted, 0 to 1");
   line.add("--engine ENGINE", arguments.engine, "Where the work is done: local or slurm")
       .is_one_of({"local", "slurm"});
   add_words_option(line, "--slurm-flags", arguments.slurm.flags, "More flags for sbatch");
-  line.add_number("--replay-nodes", arguments.slurm.replay_nodes, 1, 100'000,
+  line.add_number("--replay-nodes N", arguments.slurm.replay_nodes, 1, 100'000,
                   "Number of Slurm nodes that replay");
+  add_replay_options(line, arguments);
+  line.add_number("--drift-above D", night.drift_above, 0.0, 1.0,
+                  "Distance at which a job has drifted, 0 to 1");
   line.add("--otava PYTHON", night.otava, "Python with apache-otava, for change points");
+  line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "Write the summary to this file");
   line.add_format(arguments.format);
   line.parse(argc, argv);
@@ -174,9 +179,9 @@ NightlyArguments read_worker(int argc, char** argv) {
        .success = "nothing is left to do, or no night is open",
        .failure = "this worker failed; others take over its work"});
   add_worker_options(line, arguments);
-  add_replay_options(line, arguments);
   line.add("--only KIND", arguments.only, "Only make benchmarks, or only replay them")
       .is_one_of({"generate", "replay"});
+  add_replay_options(line, arguments);
   line.parse(argc, argv);
   complete(arguments);
   check_replay_flags(arguments.night);
@@ -191,8 +196,6 @@ fleet::OnProgress shown_by(Progress& progress) {
   };
 }
 
-}  // namespace
-
 int fleet_nightly(int argc, char** argv) {
   const NightlyArguments arguments = read_nightly(argc, argv);
   const std::string logs = slurm_logs(arguments.night);
@@ -204,7 +207,7 @@ int fleet_nightly(int argc, char** argv) {
     summary = fleet::run_night_elsewhere(arguments.night, [&] {
       std::filesystem::create_directories(logs);
       progress.show(for_slurm);
-      run_on_slurm(slurm_commands(arguments.night, arguments.slurm, own_program()));
+      run_on_slurm(slurm_commands(arguments.night, arguments.slurm, sibling("fleet")));
     });
   } else {
     summary = fleet::run_night(arguments.night, shown_by(progress));
@@ -221,6 +224,9 @@ int fleet_nightly(int argc, char** argv) {
                                         : kStatusOk;
 }
 
+const Verb kNightly("fleet nightly", "Rebuilds what changed, replays, compares, sums up",
+                    on_database<fleet_nightly>);
+
 int fleet_worker(int argc, char** argv) {
   const NightlyArguments arguments = read_worker(argc, argv);
   Progress progress(arguments.quiet);
@@ -236,4 +242,8 @@ int fleet_worker(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kWorker("fleet worker", "Works on the open night, from this machine",
+                   on_database<fleet_worker>);
+
+}  // namespace
 }  // namespace understudy::cli

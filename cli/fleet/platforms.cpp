@@ -8,6 +8,8 @@
 #include "fleet/database/schema.h"
 
 namespace understudy::cli {
+namespace {
+
 int fleet_platforms(int argc, char** argv) {
   std::string url;
   std::string baseline;
@@ -32,4 +34,7 @@ int fleet_platforms(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kPlatforms("fleet platforms", "Compares platforms", on_database<fleet_platforms>);
+
+}  // namespace
 }  // namespace understudy::cli

@@ -45,8 +45,6 @@ void make_folder(const std::string& folder) {
   }
 }
 
-}  // namespace
-
 int fleet_report(int argc, char** argv) {
   std::string url;
   std::string folder;
@@ -63,11 +61,13 @@ int fleet_report(int argc, char** argv) {
            "  fleet report fleet.db -o site/ --baseline a100 --nights 7\n",
        .failure = "the database failed, or the site could not be written"});
   add_database_option(line, url);
+  line.begin(FlagGroup::kOutput);
   line.add("-o,--output FOLDER", folder, "The site's folder; created if it is missing").required();
   line.add("--baseline NAME", site.baseline,
            "The platform whose ratio is 1 (default: the one with the most benchmarks)");
-  line.add_number("--nights", site.nights, 1, 100'000, "Number of last nights that get a page");
-  line.add_number("--last", site.results, 1, 1'000'000, "Number of newest results of each series");
+  line.add_number("--nights N", site.nights, 1, 100'000, "Number of last nights that get a page");
+  line.add_number("--last N", site.results, 1, 1'000'000,
+                  "Number of newest results of each series");
   line.add_quiet(quiet, "where the site is, is not said");
   line.parse(argc, argv);
   Progress progress(quiet);
@@ -94,4 +94,8 @@ int fleet_report(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kReport("fleet report", "Writes the fleet as a site of static pages",
+                   on_database<fleet_report>);
+
+}  // namespace
 }  // namespace understudy::cli

@@ -81,6 +81,7 @@ SelectArguments read_select_arguments(int argc, char** argv) {
        .success = "the subset is within --max-error, or none was asked for",
        .failure = "it is not, within the budget"});
   add_database_option(line, arguments.url);
+  line.begin(FlagGroup::kRuns);
   line.add("--budget N|Nm", arguments.budget, "Number of jobs (20), or minutes of replays (30m)")
       .required();
   line.add_number("--max-error E", arguments.options.max_error, 0.0, 1.0,
@@ -90,7 +91,8 @@ SelectArguments read_select_arguments(int argc, char** argv) {
   line.add("--choose-on PLATFORM", arguments.options.choose_on,
            "Also choose by this platform's measured ratios; platforms that are not named test the "
            "choice; can be repeated");
-  line.add("--seed", arguments.options.seed, "Seed of random subsets and intervals");
+  line.add("--seed N", arguments.options.seed, "Seed of random subsets and intervals");
+  line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "Write the subset to this file (YAML)");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output");
@@ -236,8 +238,6 @@ std::string yaml_of(const fleet::Selection& selection, std::size_t all) {
   return text;
 }
 
-}  // namespace
-
 int fleet_select(int argc, char** argv) {
   const SelectArguments arguments = read_select_arguments(argc, argv);
   if (!arguments.output.empty()) {
@@ -271,4 +271,8 @@ int fleet_select(int argc, char** argv) {
   return kStatusOk;
 }
 
+const Verb kSelect("fleet select", "Selects a few jobs that represent all",
+                   on_database<fleet_select>);
+
+}  // namespace
 }  // namespace understudy::cli

@@ -148,8 +148,6 @@ pages::Page verify_page(const Verifier& verifier, const std::vector<Fault>& faul
   return made_by("fleet", std::move(page), document, "verify.json", 1);
 }
 
-}  // namespace
-
 int fleet_verify(int argc, char** argv) {
   std::string url;
   std::string store_name;
@@ -176,4 +174,8 @@ int fleet_verify(int argc, char** argv) {
   return faults.empty() ? kStatusOk : static_cast<int>(et_schema::ErrorKind::kFailed);
 }
 
+const Verb kVerify("fleet verify", "Checks the hash of everything stored",
+                   on_database<fleet_verify>);
+
+}  // namespace
 }  // namespace understudy::cli

@@ -1,8 +1,5 @@
 #include "arguments.h"
 
-#include <algorithm>
-#include <initializer_list>
-
 #include "change.h"
 #include "cli/compile/compile.h"
 #include "cli/compile/world_options.h"
@@ -12,38 +9,21 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  generate traces/ -o bench.et                      one benchmark of all ranks in a folder\n"
-    "  generate et.json.gz -o bench.et --profile kineto.json.gz\n"
-    "                                                    with recorded times, which --pace needs\n"
-    "  generate et.json.gz -o bench.et --step 5          ProfilerStep#5, not the first complete "
-    "step\n"
-    "  generate et.json.gz -o comms.et --only comms      the communication alone\n"
-    "  generate et.json.gz -o opt.et --subgraph Optimizer.step\n"
-    "                                                    what runs below nodes of such a name\n"
-    "  generate et.json.gz -o layer.et --subgraph my_layer --keep-names\n"
-    "                                                    a layer and its backward pass, named\n"
-    "  generate et.json.gz -o x.et --exclude '^aten::fill_$'\n"
-    "  generate traces/ --obfuscate -o vendor.et         without names and texts of the original; "
-    "what\n"
-    "                                                    they were stays in vendor.et.names.json\n"
-    "  generate mix.et --obfuscate -o vendor.et          the same of a benchmark\n"
-    "  generate chakra/ -o bench.et                      from Chakra traces, PREFIX.R.et of each "
-    "rank\n"
-    "  generate bench.et --chakra out/                   out/chakra.R.et for simulators\n"
-    "  generate traces/ --emit cpp out/                  the step as source: a CMake project for "
-    "LibTorch\n"
-    "  generate bench.et --emit python out/              the same for Python, from a benchmark\n"
-    "  generate mlp/ -o larger.et --batch 128:256        the step as it would be with twice the "
-    "batch\n"
-    "  generate ddp/ -o ranks_64.et --world-size 64      the job on 64 ranks, each with its batch\n"
-    "  generate traces/ -o bench.et --kernels sm_80,sm_90\n"
-    "                                                    with its Triton kernels compiled for two "
-    "GPUs\n";
+    "  generate traces/ -o bench.et                    one benchmark of all ranks in a folder\n"
+    "  generate et.json -o bench.et --profile k.json   with recorded times, which --pace needs\n"
+    "  generate et.json -o comms.et --only comms       the communication alone\n"
+    "  generate et.json -o opt.et --subgraph Optimizer what runs below nodes of such a name\n"
+    "  generate traces/ -o vendor.et --obfuscate       without names and texts of the original\n"
+    "  generate bench.et --chakra out/                 out/chakra.R.et for simulators\n"
+    "  generate traces/ --emit cpp out/                as source: a CMake project for LibTorch\n"
+    "  generate mlp/ -o larger.et --batch 128:256      with twice the batch\n"
+    "  generate ddp/ -o ranks_64.et --world-size 64    on 64 ranks, each with its batch\n";
 
 /// Throws Error (usage) where there is nothing to do, or what cannot be done at once.
 void check(const GenerateArguments& arguments) {
-  const bool writes = first_given(arguments, Use::kWrite) != nullptr;
   const bool has_output = !arguments.output.empty();
+  const bool writes =
+      has_output || !arguments.chakra_folder.empty() || !arguments.emit.folder.empty();
   refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
             "generate --help has examples");
   if (!arguments.kernel_architectures.empty()) {
@@ -60,39 +40,6 @@ void check(const GenerateArguments& arguments) {
 
 }  // namespace
 
-const char* first_given(const GenerateArguments& arguments, Use use) {
-  struct Choice {
-    const char* flag;
-    Use use;
-    bool is_given;
-  };
-  const generator::GenerateOptions& options = arguments.options;
-  const std::initializer_list<Choice> choices = {
-      {"--step", Use::kCompile, options.step.has_value()},
-      {"--subgraph", Use::kCompile, !options.subgraphs.empty()},
-      {"--only", Use::kCompile, options.only != generator::Only::kAll},
-      {"--include", Use::kCompile, options.include.has_value()},
-      {"--exclude", Use::kCompile, options.exclude.has_value()},
-      {"--indices", Use::kCompile, options.indices.kind != generator::IndexSpread::Kind::kUniform},
-      {"--reduce-op", Use::kCompile, !options.reduce_ops.empty()},
-      {"--repair", Use::kCompile, arguments.repair_messages},
-      {"--allow-partial", Use::kCompile, options.partial == generator::PartialRanks::kAllowed},
-      {"--profile", Use::kCompile, !arguments.profiles.files.empty()},
-      {"--no-profile", Use::kCompile, arguments.profiles.none},
-      {"--graph-profile", Use::kCompile, !arguments.profiles.graph_runs.empty()},
-      {"--kernels", Use::kCompile, !arguments.kernel_architectures.empty()},
-      {"--obfuscate", Use::kChange, arguments.obfuscate},
-      {"--batch", Use::kChange, arguments.batch.has_value()},
-      {"--world-size", Use::kChange, arguments.world.ranks > 0},
-      {"--ranks-per-program", Use::kChange, arguments.world.ranks_per_program > 0},
-      {"--output", Use::kWrite, !arguments.output.empty()},
-      {"--chakra", Use::kWrite, !arguments.chakra_folder.empty()},
-      {"--emit", Use::kWrite, !arguments.emit.folder.empty()}};
-  const auto* const given = std::ranges::find_if(
-      choices, [use](const Choice& choice) { return choice.use == use && choice.is_given; });
-  return given == choices.end() ? nullptr : given->flag;
-}
-
 GenerateArguments read_generate_arguments(int argc, char** argv) {
   GenerateArguments arguments;
   CommandLine line(
@@ -100,29 +47,47 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
        .description = "Compiles execution traces into one replay benchmark, which needs no model, "
                       "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
-       .failure = "the benchmark could not be written"});
+       .failure = "the benchmark could not be written",
+       .common = {"--step", "--profile", "--only", "--subgraph", "--exclude", "--batch",
+                  "--world-size", "--output", "--emit", "--obfuscate"}});
   line.add("TRACE", arguments.paths,
            "Traces of all ranks: files, archives or folders; with --chakra, --emit, --obfuscate, "
            "--batch or --world-size also one bench.et");
-  line.add("-o,--output", arguments.output, "The benchmark to write");
-  line.add("--chakra DIR", arguments.chakra_folder,
-           "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
-  line.add("--step", arguments.options.step,
+  line.add("--step K", arguments.options.step,
            "K of ProfilerStep#K, or all (default: the first complete step)");
-  line.add("--subgraph", arguments.options.subgraphs,
+  line.add("--profile FILE", arguments.profiles.files,
+           "Kineto profiles that give the recorded times, one a rank (default: those of the "
+           "capture that the traces lie in)");
+  line.add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
+      .excludes({"--profile"});
+  line.add("--graph-profile FILE", arguments.profiles.graph_runs,
+           "Kineto profiles of the same steps launched as CUDA or HIP graphs, one a rank: device "
+           "times are theirs, joined by the names of kernels in order")
+      .excludes({"--no-profile"});
+  line.add_flag(
+      "--repair", arguments.repair_messages,
+      "Put peers of sends and receives right that old PyTorch recorded as another kind of "
+      "rank, and send single ones that meet one of a batch as batches; each is a loss "
+      "(repaired_messages)");
+  line.add_flag(
+      "--allow-partial",
+      [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },
+      "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
+  add_map_option(line, arguments.op_maps);
+  line.begin(FlagGroup::kRuns);
+  line.add_choice("--only PART",
+                  {{"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}},
+                  arguments.options.only, "Only this part: compute or comms");
+  line.add("--subgraph TEXT", arguments.options.subgraphs,
            "Only what runs below nodes whose name contains this, and its backward pass");
   line.add_flag(
           "--no-backward", [&arguments] { arguments.options.with_backward = false; },
           "With --subgraph: without the backward pass")
       .needs("--subgraph");
-  line.add_choice("--only PART",
-                  {{"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}},
-                  arguments.options.only, "Only this part: compute or comms");
-  line.add("--include", arguments.options.include,
+  line.add("--include REGEX", arguments.options.include,
            "Only operators whose name matches this regular expression");
-  add_allow_option(line, arguments.options.allowed_operators);
-  add_map_option(line, arguments.op_maps);
-  line.add("--exclude", arguments.options.exclude, "Leave out operators whose name matches it");
+  line.add("--exclude REGEX", arguments.options.exclude,
+           "Leave out operators whose name matches it");
   line.add_text(
       "--indices SPREAD",
       [&arguments](const std::string& spread) {
@@ -141,25 +106,18 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       },
       "Operator of reductions whose own was not recorded: allreduce=avg, reduce_scatter=max, … "
       "(default: sum)");
-  line.add_flag(
-      "--repair", arguments.repair_messages,
-      "Put peers of sends and receives right that old PyTorch recorded as another kind of "
-      "rank, and send single ones that meet one of a batch as batches; each is a loss "
-      "(repaired_messages)");
-  line.add_flag(
-      "--allow-partial",
-      [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },
-      "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
+  BatchTexts batch;
+  add_batch_options(line, batch);
+  add_world_options(line, arguments.world);
+  add_kernels_option(line, arguments.kernel_architectures);
+  line.begin(FlagGroup::kOutput);
+  line.add("-o,--output FILE", arguments.output, "The benchmark to write");
+  line.add("--chakra DIR", arguments.chakra_folder,
+           "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
+  add_emit_options(line, arguments.emit);
   line.add_format(arguments.format);
-  line.add("--profile FILE", arguments.profiles.files,
-           "Kineto profiles that give the recorded times, one a rank (default: those of the "
-           "capture that the traces lie in)");
-  line.add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
-      .excludes({"--profile"});
-  line.add("--graph-profile FILE", arguments.profiles.graph_runs,
-           "Kineto profiles of the same steps launched as CUDA or HIP graphs, one a rank: device "
-           "times are theirs, joined by the names of kernels in order")
-      .excludes({"--no-profile"});
+  line.add_quiet(arguments.quiet, "no text on standard output");
+  line.begin(FlagGroup::kTrust);
   line.add_flag("--keep-names", arguments.keep_names,
                 "Store filters and the names of custom operators in the manifest as plain text "
                 "(default: as hashes)");
@@ -171,13 +129,13 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
            "With --obfuscate: where to write what was replaced, for the owner alone (default: "
            "OUTPUT.names.json)")
       .needs("--obfuscate");
-  BatchTexts batch;
-  add_batch_options(line, batch);
-  add_world_options(line, arguments.world);
-  add_kernels_option(line, arguments.kernel_architectures);
-  add_emit_options(line, arguments.emit);
-  line.add_quiet(arguments.quiet, "no text on standard output");
+  add_allow_option(line, arguments.options.allowed_operators);
   line.parse(argc, argv);
+  arguments.compiled_by = line.first_given(
+      {"--step", "--subgraph", "--only", "--include", "--exclude", "--indices", "--reduce-op",
+       "--repair", "--allow-partial", "--profile", "--no-profile", "--graph-profile", "--kernels"});
+  arguments.changed_by =
+      line.first_given({"--obfuscate", "--batch", "--size", "--world-size", "--ranks-per-program"});
   arguments.batch = batch.parsed();
   check_world_options(arguments.world);
   if (is_given(arguments.world) && arguments.options.partial == generator::PartialRanks::kRefused) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,19 +31,12 @@ struct GenerateArguments {
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
   std::string names_path;      ///< what obfuscation replaced; empty: beside the output
   bool quiet = false;
+  /// The first flag that says how traces become a benchmark, and the first that makes another one
+  /// of it; null: none was given. A benchmark that is there takes the second kind alone, and
+  /// --output only beside it.
+  const char* compiled_by = nullptr;
+  const char* changed_by = nullptr;
 };
-
-/// What an option is for.
-enum class Use : std::uint8_t {
-  kCompile,  ///< how traces become a benchmark
-  kChange,   ///< another benchmark, of traces or of one that is there
-  kWrite     ///< where to
-};
-
-/// The first option of that use that was given; null where none was. Which options go together
-/// follows from this table alone: a benchmark that is there takes kChange and kWrite, and --output
-/// only beside kChange.
-[[nodiscard]] const char* first_given(const GenerateArguments& arguments, Use use);
 
 /// Throws et_schema::Error (usage): nothing to do, or what cannot be done at once.
 [[nodiscard]] GenerateArguments read_generate_arguments(int argc, char** argv);

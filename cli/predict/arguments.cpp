@@ -10,30 +10,14 @@ namespace {
 constexpr int kMostRanks = 100'000;
 
 constexpr const char* kExamples =
-    "  predict bench.et --recorded                      from the linked profile's times: the "
-    "simulator alone\n"
-    "  predict fleet_samples/gpt_ddp --recorded         from traces, compiled as replay does it\n"
+    "  predict bench.et --recorded                     from the linked profile's times\n"
     "  predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain\n"
-    "                                                   matrix products in half the time, "
-    "communication in twice\n"
-    "  predict bench.et --recorded --what-if 'host x0'  with a host that takes no time\n"
-    "  predict bench.et --recorded --world-size 64      a data-parallel job on more ranks\n"
-    "  predict bench.et --recorded --trace out.json     the timeline, for ui.perfetto.dev\n"
-    "  predict bench.et --recorded --format html > p.html   the prediction as a page\n"
+    "  predict bench.et --recorded --world-size 64     a data-parallel job on more ranks\n"
     "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
-    "  predict bench.et --platform here.platform.json --threads 2\n"
-    "                                                   from what calibrate measured\n"
+    "  predict bench.et --platform here.platform.json  from what calibrate measured\n"
     "  predict bench.et --platform here.platform.json --batch 64:256 --explain\n"
-    "                                                   with another batch size, and which shapes "
-    "that changes\n"
     "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
-    "                                                   a table of single operators and their "
-    "times\n"
-    "  predict --operators rows.csv --platform cards.platform.json --card h100.json\n"
-    "                                                   on a card that was not measured\n"
-    "  predict --from-profile kineto.json.gz --card MI300X\n"
-    "                                                   a profile's step on another card, without "
-    "traces\n";
+    "  predict --from-profile k.json.gz --card MI300X  a profile's step on another card\n";
 
 void add_options(CommandLine& line, PredictArguments& arguments, std::string& overlap,
                  std::vector<std::string>& what_if, std::string& batch, std::string& size) {
@@ -47,10 +31,13 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
            "With --platform or --from-profile: predict for this GPU, measured or not: a name whose "
            "data sheet is known, such as H100, or a specification file");
   line.add("--device NAME", arguments.device,
-           "With --platform: use the models of this measured device; with --operators in place of "
-           "the rows' own")
+           "With --platform: use the models of this measured device; with --operators for all rows")
       .needs("--platform")
       .excludes({"--card"});
+  add_map_option(line, arguments.op_maps);
+  line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
+                  "Ranks that share a node, in order of their numbers");
+  line.begin(FlagGroup::kRuns);
   line.add_number("--threads N", arguments.threads, 1, 4096,
                   "With --platform: CPU threads of an operator; with --operators the default for "
                   "rows without a thread count")
@@ -70,42 +57,44 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
       .needs("--platform")
       .excludes({"--batch"});
   add_world_options(line, arguments.world);
-  add_allow_option(line, arguments.allowed_operators);
-  add_map_option(line, arguments.op_maps);
-  line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
-                  "Ranks that share a node, in order of their numbers");
   line.add("--overlap FACTORS", overlap,
            "How many times longer work takes beside other work of the same device, such as "
-           "compute=1.1,communication=1.3,streams=1.2 (default: the platform's, where it has them, "
-           "else 1 each)");
-  line.add("--report", arguments.report, "Write the prediction, as JSON, to this file");
-  line.add("--trace", arguments.trace,
+           "compute=1.1,communication=1.3,streams=1.2 (default: the platform's, else 1 each)");
+  line.begin(FlagGroup::kTrust);
+  add_allow_option(line, arguments.allowed_operators);
+  line.begin(FlagGroup::kOutput);
+  line.add("--report FILE", arguments.report, "Write the prediction, as JSON, to this file");
+  line.add("--trace FILE", arguments.trace,
            "Write the last two iterations as a Chrome trace, which Perfetto opens");
   line.add_flag("--explain", arguments.explain, "Text: what each what-if changes, by operator");
-  line.add("--top", arguments.top, "Text: rows of the longer tables");
+  line.add("--top N", arguments.top, "Text: rows of the longer tables");
 }
 
 /// Options for a table of operators, or for a profile, in place of a step.
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
+  const std::vector<std::string> of_steps = {
+      "BENCH",        "--recorded",          "--what-if", "--batch", "--size",
+      "--world-size", "--ranks-per-program", "--group",   "--trace", "--explain",
+      "--overlap"};
+  line.begin(FlagGroup::kInput);
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
            "an operator-times file, or a Kineto profile")
       .needs("--platform")
-      .excludes({"BENCH", "--recorded", "--what-if", "--batch", "--size", "--world-size",
-                 "--ranks-per-program", "--group", "--report", "--trace", "--explain",
-                 "--overlap"});
-  line.add("-o,--output FILE", arguments.output, "With --operators: the table with predictions")
-      .needs("--operators");
+      .excludes(of_steps)
+      .excludes({"--report"});
   line.add("--from-profile FILE", arguments.profile,
            "Predict the device time of a Kineto profile's step on another card, from the kernels' "
            "recorded times. Needs --card")
       .needs("--card")
-      .excludes({"BENCH", "--recorded", "--platform", "--device", "--threads", "--what-if",
-                 "--batch", "--size", "--world-size", "--ranks-per-program", "--group", "--trace",
-                 "--explain", "--overlap"});
+      .excludes(of_steps)
+      .excludes({"--platform", "--device", "--threads"});
   line.add("--from-card CARD", arguments.from_card,
            "With --from-profile: the card that the profile is of (default: as it says)")
       .needs("--from-profile");
+  line.begin(FlagGroup::kOutput);
+  line.add("-o,--output FILE", arguments.output, "With --operators: the table with predictions")
+      .needs("--operators");
 }
 
 }  // namespace
@@ -122,7 +111,9 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "Predicts how long an iteration of a benchmark takes, by simulating its threads, "
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
-       .failure = "the result could not be written"});
+       .failure = "the result could not be written",
+       .common = {"--recorded", "--platform", "--card", "--operators", "--what-if", "--batch",
+                  "--world-size", "--report", "--explain", "--format"}});
   add_options(line, arguments, overlap, what_if, batch, size);
   add_other_inputs(line, arguments);
   line.add_format(arguments.format);

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "cli/compile/compile.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/input_limit.h"
 #include "sweep.h"
 
@@ -19,15 +18,10 @@ constexpr const char* kExamples =
     "  replay bench.et                            one rank, 20 iterations or 30 seconds\n"
     "  mpirun -np 8 replay bench.et               all ranks of a benchmark of eight\n"
     "  torchrun --no-python --nproc-per-node 8 replay bench.et    the same without MPI\n"
-    "  replay bench.et --rank 3                   rank 3 alone, communicating with itself\n"
     "  replay bench.et --rank 3 --comms recorded  rank 3, as if the others took part as they did\n"
-    "  replay et.json.gz --iterations 100         a trace, compiled on the fly\n"
     "  replay bench.et --only compute             without what communication costs\n"
-    "  replay bench.et --pace recorded            with the gaps of the original's host\n"
     "  replay bench.et --report out.json          the report as a file, beside the text\n"
-    "  replay bench.et --trace out.json           a step's timeline, for Perfetto and HTA\n"
     "  replay bench.et --format html > run.html   the report as a page, for a browser\n"
-    "  replay bench.et --min-coverage 0.99        status 1 if less of the trace is replayed\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
     "  replay bench.et --op-library LIB.so        with custom operators\n"
     "  mpirun -np 8 replay --sweep all_reduce,all_to_all --sizes 1K:1G:2\n"
@@ -82,22 +76,6 @@ void add_run_options(CommandLine& line, ReplayArguments& arguments) {
                   "Streams of a GPU that operators run on: one, or recorded (the original's, from "
                   "the linked profile; what one writes for another is waited for). Default: "
                   "recorded where communications had streams of their own, else one");
-  line.add_number("--warmup N", options.warmup, 0, kMostIterations,
-                  "Iterations before the measured ones");
-  line.add_number(
-      "--iterations N", options.iterations, 1, kMostIterations,
-      "Measured iterations at most (default: 20; no limit if only --seconds or --until is given)");
-  line.add_number("--seconds S", options.seconds, 0.001, kMostSeconds,
-                  "Seconds of measured iterations at most (default: 30; no limit if only "
-                  "--iterations is given; 120 with --until)");
-  line.add_number("--passes N", options.passes, 1, kMostIterations,
-                  "Timing passes after the measured iterations, in which each operator is timed by "
-                  "itself (default: as many as iterations, for no longer than they took; from 20 "
-                  "iterations on up to 200 passes, for 2 s or as long as the iterations took)");
-  line.add_number("--timeout S", options.timeout_s, kLeastTimeoutSeconds, kMostSeconds,
-                  "End the job when a rank that others wait for has made no progress for this many "
-                  "seconds (default: 300 until the first iteration is done, then 20 times the "
-                  "slowest rank's first iteration, at least 60)");
   line.add_number("--threads N", options.threads, 0, kMostThreads,
                   "Threads of an operator; 0, the default: this host's cores, shared by its ranks");
   line.add("--seed N", options.seed, "Seed of the tensors' content (default: 0)");
@@ -122,15 +100,10 @@ void add_sweep_options(CommandLine& line, ReplayArguments& arguments, std::strin
 /// Reads what --sweep and --sizes hold.
 void take_sweep(ReplayArguments& arguments, const std::string& sizes) {
   const bool sweeps = !arguments.sweep_names.empty();
-  if (sweeps != arguments.input.empty()) {
-    throw sweeps
-        ? et_schema::usage_error(
-              "a sweep takes no benchmark",
-              {.field = "BENCH", .expected = "nothing with --sweep", .got = arguments.input})
-        : et_schema::usage_error(
-              "BENCH is required",
-              {.hint = "replay --help has examples; --sweep measures without a benchmark"});
-  }
+  refuse_if(sweeps && !arguments.input.empty(), "a sweep takes no benchmark", "BENCH",
+            "nothing with --sweep", arguments.input.c_str());
+  refuse_if(!sweeps && arguments.input.empty(), "BENCH is required", "", "", "",
+            "replay --help has examples; --sweep measures without a benchmark");
   std::ranges::transform(arguments.sweep_names, std::back_inserter(arguments.sweep.kinds),
                          swept_kind);
   if (!sizes.empty()) {
@@ -140,7 +113,7 @@ void take_sweep(ReplayArguments& arguments, const std::string& sizes) {
   arguments.sweep.iterations = arguments.options.iterations.value_or(arguments.sweep.iterations);
 }
 
-void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
+void add_pace_options(CommandLine& line, replayer::ReplayOptions& options) {
   line.add_choice("--pace PACE",
                   {{"asap", replayer::Pace::kAsap}, {"recorded", replayer::Pace::kRecorded}},
                   options.pace,
@@ -152,17 +125,9 @@ void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
       options.page_faults,
       "Page faults of an iteration: recorded (as many as the original's steps had: the profiled "
       "ones with --pace asap, else the unprofiled ones) or any (leave it to malloc)");
-  line.add_text(
-      "--memory-limit BYTES",
-      [&options](const std::string& text) {
-        options.memory_limit_bytes = et_schema::parse_bytes(text);
-        return options.memory_limit_bytes.has_value();
-      },
-      "no number of bytes, as 8G, 512M or 4096",
-      "Refuse a benchmark that needs more memory, before allocating any: 8G, 512M, or a number of "
-      "bytes");
-  line.add_flag("--require-steady-clocks", options.require_steady_clocks,
-                "Fail if a GPU held its clocks down, or moved them, while it was measured");
+  line.add_flag(
+      "--no-restore", [&options] { options.restores = false; },
+      "Never reset inputs and weights to their initial values between iterations");
   line.add_text(
       "--slow CLASS:PERCENT",
       [&options](const std::string& text) {
@@ -172,6 +137,18 @@ void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
         return percent > 0 && percent <= kMostPercent;
       },
       "not CLASS:PERCENT, as matmul:3", "Slow down the operators of a class, to try compare");
+}
+
+void add_measurement_options(CommandLine& line, replayer::ReplayOptions& options) {
+  line.begin(FlagGroup::kMeasurement);
+  line.add_number("--warmup N", options.warmup, 0, kMostIterations,
+                  "Iterations before the measured ones");
+  line.add_number(
+      "--iterations N", options.iterations, 1, kMostIterations,
+      "Measured iterations at most (default: 20; no limit if only --seconds or --until is given)");
+  line.add_number("--seconds S", options.seconds, 0.001, kMostSeconds,
+                  "Seconds of measured iterations at most (default: 30; no limit if only "
+                  "--iterations is given; 120 with --until)");
   line.add_text(
       "--until X%",
       [&options](const std::string& text) {
@@ -181,10 +158,31 @@ void add_loop_options(CommandLine& line, replayer::ReplayOptions& options) {
       "no percentage above 0, as 1 or 0.5%",
       "Measure until the 95 % interval of the median is within ± X %, at most --seconds (then 120 "
       "by default) or --iterations");
+  line.add_number("--passes N", options.passes, 1, kMostIterations,
+                  "Timing passes after the measured iterations, in which each operator is timed by "
+                  "itself (default: as many as iterations, for no longer than they took; from 20 "
+                  "iterations on up to 200 passes, for 2 s or as long as the iterations took)");
+  line.add_number("--timeout S", options.timeout_s, kLeastTimeoutSeconds, kMostSeconds,
+                  "End the job when a rank that others wait for has made no progress for this many "
+                  "seconds (default: 300 until the first iteration is done, then 20 times the "
+                  "slowest rank's first iteration, at least 60)");
+  line.add_flag("--require-steady-clocks", options.require_steady_clocks,
+                "Fail if a GPU held its clocks down, or moved them, while it was measured");
 }
 
 void add_trust_options(CommandLine& line, ReplayArguments& arguments) {
   replayer::ReplayOptions& options = arguments.options;
+  line.begin(FlagGroup::kTrust);
+  line.add_number("--min-coverage X", arguments.min_coverage, 0.0, 1.0,
+                  "Fail if less than this share of the operators is replayed");
+  line.add_text(
+      "--memory-limit BYTES",
+      [&options](const std::string& text) {
+        options.memory_limit_bytes = et_schema::parse_bytes(text);
+        return options.memory_limit_bytes.has_value();
+      },
+      "no number of bytes, as 8G, 512M or 4096",
+      "Refuse a benchmark that needs more memory, before allocating any: 8G, 512M, or 4096");
   add_allow_option(line, options.allowed_operators);
   line.add_choice(
       "--sandbox WHEN",
@@ -205,30 +203,30 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
        .examples = kExamples,
        .failure =
            "the run failed, or a check: --min-coverage, --memory-limit, --require-steady-clocks",
-       .more_statuses = kMoreStatuses});
+       .more_statuses = kMoreStatuses,
+       .common = {"--op-library", "--rank", "--only", "--device", "--iterations", "--until",
+                  "--report", "--trace", "--format", "--min-coverage"}});
   line.add("BENCH", arguments.input,
            "A bench.et, a trace (plain or gzipped), an archive or a folder of traces; none with "
            "--sweep");
-  std::string sizes;
-  add_sweep_options(line, arguments, sizes);
-  add_run_options(line, arguments);
-  add_loop_options(line, arguments.options);
-  line.add_flag(
-      "--no-restore", [&arguments] { arguments.options.restores = false; },
-      "Never reset inputs and weights to their initial values between iterations");
-  replayer::Only& only = arguments.options.only;
-  line.add_choice("--only PART",
-                  {{"compute", replayer::Only::kCompute}, {"comms", replayer::Only::kComms}}, only,
-                  "Replay only this part: compute or comms");
-  line.add_number("--rank K", arguments.rank, 0, kMostRanks,
-                  "Replay this rank of the benchmark alone");
-  line.add_number("--min-coverage X", arguments.min_coverage, 0.0, 1.0,
-                  "Fail if less than this share of the operators is replayed");
   line.add("--op-library LIB", arguments.op_libraries,
            "Custom operators: a library, or a folder of them; can be repeated")
       .repeats();
   add_map_option(line, arguments.op_maps);
-  add_trust_options(line, arguments);
+  line.begin(FlagGroup::kRuns);
+  line.add_number("--rank K", arguments.rank, 0, kMostRanks,
+                  "Replay this rank of the benchmark alone");
+  replayer::Only& only = arguments.options.only;
+  line.add_choice("--only PART",
+                  {{"compute", replayer::Only::kCompute}, {"comms", replayer::Only::kComms}}, only,
+                  "Replay only this part: compute or comms");
+  add_run_options(line, arguments);
+  add_pace_options(line, arguments.options);
+  std::string sizes;
+  add_sweep_options(line, arguments, sizes);
+  add_measurement_options(line, arguments.options);
+  line.begin(FlagGroup::kOutput);
+  line.add("--report FILE", arguments.report_path, "Write the report to this file, as JSON");
   line.add("--operator-times FILE", arguments.operator_times_path,
            "Write the times of single instructions to this file, a JSON line each");
   line.add("--trace FILE", arguments.trace_path,
@@ -237,9 +235,9 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   line.add("--checksums FILE", arguments.checksums_path,
            "Write a checksum of each operator's results in a first iteration to this file; with "
            "several ranks, rank R writes FILE.R");
-  line.add("--report FILE", arguments.report_path, "Write the report to this file, as JSON");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output where --report takes the result");
+  add_trust_options(line, arguments);
   line.parse(argc, argv);
   take_sweep(arguments, sizes);
   if (only != replayer::Only::kAll) {

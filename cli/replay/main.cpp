@@ -1,64 +1,13 @@
-#include <unistd.h>
+#include <string_view>
 
-#include <chrono>
-#include <cstdlib>
-#include <ctime>
-#include <fstream>
-#include <functional>
-#include <string>
+#include "cli/common/verb.h"
 
-#include "arguments.h"
-#include "cli/common/run_main.h"
-#include "et_schema/base/error.h"
-#include "job.h"
-
-namespace {
-
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-/// When this process began, before its libraries were loaded; now where the system does not tell.
-SteadyTime process_start() {
-  const SteadyTime now = std::chrono::steady_clock::now();
-  std::ifstream file("/proc/self/stat");
-  std::string text;
-  std::getline(file, text);
-  // The name, in parentheses, may hold blanks; the start is the 20th word behind it.
-  constexpr int kWord = 20;
-  std::size_t at = text.rfind(')');
-  for (int word = 0; word < kWord && at != std::string::npos; ++word) {
-    at = text.find(' ', at + 1);
-  }
-  timespec since_boot{};
-  if (at == std::string::npos || clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) {
-    return now;
-  }
-  const double started = std::stod(text.substr(at)) / static_cast<double>(sysconf(_SC_CLK_TCK));
-  constexpr double kNano = 1e-9;
-  const double age = static_cast<double>(since_boot.tv_sec) +
-                     static_cast<double>(since_boot.tv_nsec) * kNano - started;
-  return now - std::chrono::duration_cast<SteadyTime::duration>(std::chrono::duration<double>(age));
-}
-
-}  // namespace
-
+/// `understudy` starts this program for other verbs, too, which need LibTorch: --verb=NAME.
 int main(int argc, char** argv) {
-  const SteadyTime started = process_start();
-  const auto run = [&](const std::function<int()>& body) {
-    return understudy::cli::run_main("replay", argc, argv, body);
-  };
-  understudy::cli::ReplayJob job([&](const understudy::et_schema::Error& error) {
-    std::_Exit(run([&]() -> int { throw understudy::et_schema::Error(error); }));
-  });
-  const int status = run([&] {
-    return job.run([&] {
-      understudy::cli::ReplayArguments arguments =
-          understudy::cli::read_replay_arguments(argc, argv);
-      arguments.options.started = started;
-      return arguments;
-    });
-  });
-  if (status != understudy::cli::kStatusOk) {
-    job.end_others(status);
-  }
-  return status;
+  using understudy::cli::find_verb;
+  constexpr std::string_view kFlag = "--verb=";
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  const auto* const verb =
+      first.starts_with(kFlag) ? find_verb(first.substr(kFlag.size())) : nullptr;
+  return verb != nullptr ? verb->run(argc - 1, argv + 1) : find_verb("replay")->run(argc, argv);
 }

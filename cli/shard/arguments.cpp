@@ -48,12 +48,14 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
   line.add_number("--memory GiB", arguments.memory_gib, 1e-6, 1e9,
                   "GiB that the tables may take on a rank (default: 80 % of a V100's 32 GiB; with "
                   "--platform no limit)");
+  line.begin(FlagGroup::kRuns);
   line.add_flag("--cut-any", arguments.cuts_any,
                 "Also shard tables column-wise that fit, where they hold up the slowest rank");
   line.add_flag("--draw", arguments.draw, "Generate a random table file (--output)");
   line.add_flag("--heavy", arguments.heavy,
                 "With --draw: tables with a pooling factor (lookups per sample) of 20 or more");
   line.add("--seed N", arguments.seed, "Seed of the random heuristic and of --draw (default: 0)");
+  line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "Write the plan to this file, as JSON");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the plan is still printed");

@@ -1,4 +1,4 @@
-# bash completion for understudy and replay. Flags are read off the programs' own --help.
+# bash completion for understudy and replay. Flags are read off the programs' own --help-all.
 _understudy() {
   local word=${COMP_WORDS[COMP_CWORD]} flags
   local -a verb=("${COMP_WORDS[0]}")
@@ -17,7 +17,7 @@ _understudy() {
     esac
   fi
   if [[ $word == -* ]]; then
-    flags=$("${verb[@]}" --help 2>/dev/null | grep -o -- '^  *\(-[a-z],\)\?--[a-z-]*' | grep -o -- '--[a-z-]*')
+    flags=$("${verb[@]}" --help-all 2>/dev/null | grep -o -- '^  \(-[a-z],\)\?--[a-z-]*' | grep -o -- '--[a-z-]*')
     mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
     return
   fi

@@ -1,5 +1,5 @@
 #compdef understudy replay
-# zsh completion for understudy and replay. Flags are read off the programs' own --help.
+# zsh completion for understudy and replay. Flags are read off the programs' own --help-all.
 _understudy() {
   local -a command=("${words[1]}") flags verbs
   if [[ ${words[1]:t} == understudy ]]; then
@@ -15,7 +15,7 @@ _understudy() {
     command+=("${words[2]}")
   fi
   if [[ ${words[CURRENT]} == -* ]]; then
-    flags=(${(f)"$("${command[@]}" --help 2>/dev/null | grep -o -- '^  *\(-[a-z],\)\?--[a-z-]*' | grep -o -- '--[a-z-]*')"})
+    flags=(${(f)"$("${command[@]}" --help-all 2>/dev/null | grep -o -- '^  \(-[a-z],\)\?--[a-z-]*' | grep -o -- '--[a-z-]*')"})
     compadd -- $flags
     return
   fi

@@ -1,5 +1,6 @@
 """Packs the programs and what a bare machine may lack, small enough to be carried."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,15 +10,15 @@ from understudy_capture.endings import Refused
 
 from .layout import OWN_BIN, ROOT
 
-PROGRAMS = ["inspect", "generate", "operator_results", "replay", "compare"]
+PROGRAMS, LINKS = ["understudy", "replay"], ["inspect", "generate", "compare"]  # these lead to the first
 # Ranks over there start without MPI (START_RANKS), whose libraries would take 5 MB.
 LEFT_OUT = "understudy_backend_mpi.so"
 # Libraries of the system, and LibTorch's, are on every machine that has what --python needs.
 SYSTEM = re.compile(r"/(ld-linux|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)[-.]|/torch/|"
                     r"/nvidia/")
-# This file has tables of text in all languages, 30 MB. libxml2 must find it, but no program of the
-# project reads it.
-UNREAD = re.compile(r"/libicudata\.so[.0-9]*$")
+# The first has tables of text in all languages, 30 MB: libxml2 must find it, but no program of the project reads it. The
+# second needs libraries of 14 MB, and no check has a fleet on PostgreSQL.
+UNUSED = re.compile(r"/(libicudata|libpq)\.so[.0-9]*$")
 MOST_BYTES = 64 << 20  # for the tree and what is carried beside it
 
 
@@ -29,10 +30,8 @@ def tree_bytes():
     return sum((ROOT / name).stat().st_size for name in names if name and (ROOT / name).is_file())
 
 
-def copy_library(library, target):
-    if not UNREAD.search(library):
-        shutil.copy(library, target)
-        return
+def stub_library(library, target):
+    """Writes a library with the same names and nothing behind them, which needs no further libraries."""
     listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
                             check=True).stdout
     names = [line.split()[-1].partition("@")[0] for line in listed.splitlines()]
@@ -45,18 +44,19 @@ def pack(target):
     """Copies the programs, their modules and the libraries that a bare machine may lack."""
     for folder in ("bin", "lib/understudy"):
         (target / folder).mkdir(parents=True, exist_ok=True)
-    files = [OWN_BIN / name for name in PROGRAMS]
     modules = sorted((OWN_BIN.parent / "lib" / "understudy").glob("*.so"))
-    files += [module for module in modules if module.name != LEFT_OUT]
-    for file in files:
-        listed = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=True)
-        for library in re.findall(r"=> (/.+) \(0x", listed.stdout):
-            if not SYSTEM.search(library):
-                copy_library(library, target / "lib" / library.rpartition("/")[2])
-        copy = target / file.relative_to(OWN_BIN.parent)
-        shutil.copy(file, copy)
-        subprocess.run(["strip", "--strip-unneeded", str(copy)], check=True)
-    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    search = {**os.environ, "LD_LIBRARY_PATH": str(target / "lib")}
+    for file in [OWN_BIN / name for name in PROGRAMS] + [file for file in modules if file.name != LEFT_OUT]:
+        for copies in (stub_library, shutil.copy):
+            listed = subprocess.run(["ldd", str(file)], capture_output=True, text=True, check=True, env=search)
+            for library in re.findall(r"=> (/.+) \(0x", listed.stdout):
+                is_unused = UNUSED.search(library) is not None
+                if is_unused == (copies is stub_library) and not SYSTEM.search(library) and not library.startswith(str(target)):
+                    copies(library, target / "lib" / library.rpartition("/")[2])
+        subprocess.run(["strip", "--strip-unneeded", "-o", str(target / file.relative_to(OWN_BIN.parent)), str(file)], check=True)
+    for link in LINKS:
+        (target / "bin" / link).symlink_to(PROGRAMS[0])
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file() and not path.is_symlink())
     both = size + tree_bytes()
     said = (f"{target} holds {size / 2**20:.1f} MiB, {both / 2**20:.1f} MiB with the tree")
     if both > MOST_BYTES:

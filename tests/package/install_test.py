@@ -74,9 +74,9 @@ class InstallTest(unittest.TestCase):
 
     def test_programs_start_in_an_empty_environment(self):
         for program in ("inspect", "generate", "compare"):
-            done = subprocess.run([self.prefix / "bin" / "understudy", program, "--version"],
-                                  env={}, capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stdout), (0, f"{program} {VERSION}\n"))
+            for command in ([self.prefix / "bin" / "understudy", program], [self.prefix / "libexec" / "understudy" / program]):
+                done = subprocess.run([*command, "--version"], env={}, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stdout), (0, f"{program} {VERSION}\n"))
 
     def without_torch(self):
         """A PATH whose python3 has no torch, whatever the system's has."""
@@ -134,13 +134,16 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(done.stderr, "replay: --torch needs a folder, the one that holds "
                                       "lib/libtorch_cpu.so\n")
 
-    def test_each_verb_starts_its_program(self):
+    def test_verbs_that_are_programs_of_their_own(self):
         hidden = {"UNDERSTUDY_TORCH_ROOT": str(self.torch)}
         self.assertEqual(sorted(path.name for path in (self.prefix / "bin").iterdir()),
                          ["replay", "understudy", "understudy-capture", "understudy-compile_kernels", "understudy-fidelity",
                           "understudy-mpirun"])
         done = self.run_installed("understudy", "replay", "--version", **hidden)
         self.assertEqual(done.stdout, f"replay {VERSION}\n")
+        done = self.run_installed("understudy", "calibrate", "--only", "matmul", "--budget", "1",
+                                  "--threads", "1", "--rows", "rows.jsonl", **hidden)
+        self.assertIn("matmul", done.stdout)
         for verb in ("capture", "fidelity"):
             self.assertIn(f"usage: {verb}",
                           self.run_installed("understudy", "help", verb,
@@ -148,8 +151,8 @@ class InstallTest(unittest.TestCase):
                                              ).stdout.lower())
         self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
                          "understudy: unknown verb inspekt\n"
-                         "  expected: capture, inspect, generate, compose, replay, compare, calibrate, "
-                         "predict, shard, fleet, fidelity\n"
+                         "  expected: calibrate, capture, compare, completion, compose, fidelity, fleet, "
+                         "generate, inspect, predict, replay, shard\n"
                          "  got:      inspekt\n"
                          "  hint:     did you mean inspect?\n")
 

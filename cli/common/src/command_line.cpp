@@ -4,14 +4,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/common/help.h"
 #include "cli/common/run_main.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_limit.h"
@@ -48,43 +50,26 @@ std::string nearest_flag(const CLI::App& app, const std::string& flag) {
   return nearest_word(flag, flags);
 }
 
-et_schema::Error usage(const CLI::App& app, std::string summary, std::string field, std::string got,
-                       std::string hint) {
-  if (hint.empty()) {
-    hint = fmt::format("{} --help lists the flags", app.get_name());
-  }
+et_schema::Error usage(const CLI::App& app, std::string summary, std::string got,
+                       const std::string& meant = {}) {
   return et_schema::usage_error(
       std::move(summary),
-      {.field = std::move(field), .got = std::move(got), .hint = std::move(hint)});
+      {.got = std::move(got),
+       .hint = meant.empty() ? fmt::format("{} --help lists the flags", app.get_name())
+                             : fmt::format("did you mean {}?", meant)});
 }
 
 void refuse_unknown(const CLI::App& app) {
   for (const std::string& argument : app.remaining()) {
     if (argument.starts_with('-')) {
       const std::string flag = argument.substr(0, argument.find('='));
-      const std::string meant = nearest_flag(app, flag);
-      throw usage(app, fmt::format("unknown flag {}", flag), {}, {},
-                  meant.empty() ? std::string() : fmt::format("did you mean {}?", meant));
+      throw usage(app, fmt::format("unknown flag {}", flag), {}, nearest_flag(app, flag));
     }
   }
   if (!app.remaining().empty()) {
-    throw usage(app, "one argument too many", {}, app.remaining().front(), {});
+    throw usage(app, "one argument too many", app.remaining().front());
   }
 }
-
-/// A type of several words names each value: CLI11's " x 2" behind it would say it again.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_opts(const CLI::Option* option) const override {
-    std::string text = CLI::Formatter::make_option_opts(option);
-    const std::string again = fmt::format(" x {}", option->get_expected());
-    const std::size_t at = text.find(again);
-    if (option->get_type_name().find(' ') != std::string::npos && at != std::string::npos) {
-      text.erase(at, again.size());
-    }
-    return text;
-  }
-};
 
 std::string statuses_of(const ProgramText& text) {
   return fmt::format(
@@ -95,6 +80,38 @@ std::string statuses_of(const ProgramText& text) {
       "  70  internal error (a bug)\n"
       "{}",
       text.success, text.failure, text.more_statuses);
+}
+
+/// Titles of FlagGroup, and of what every program has.
+constexpr std::array kTitles = {"Input", "What runs", "Measurement", "Output", "Trust", "Help"};
+constexpr const char* kHelp = kTitles.back();
+
+/// "--profile FILE...", "TRACE...".
+std::string flag_text(const CLI::Option& option) {
+  const std::string type = option.get_positional() ? "" : option.get_type_name();
+  const bool takes_more = option.get_allow_extra_args() && !type.ends_with("…") &&
+                          option.get_items_expected_max() >= CLI::detail::expected_max_vector_size;
+  return fmt::format("{}{}{}{}", option.get_name(option.get_positional(), true),
+                     type.empty() ? "" : " ", type, takes_more ? "..." : "");
+}
+
+std::string description_of(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (!option.get_default_str().empty()) {
+    text += fmt::format(" (default: {})", option.get_default_str());
+  }
+  return option.get_required() && !option.get_positional() ? text + " (required)" : text;
+}
+
+std::string usage_line(const CLI::App& app) {
+  std::string line = fmt::format("Usage: {} [OPTIONS]", app.get_name());
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) {
+      const std::string name = flag_text(*option);
+      line += option->get_required() ? " " + name : fmt::format(" [{}]", name);
+    }
+  }
+  return line;
 }
 
 /// Ranks on this host, as launchers tell it: Open MPI, MPICH and its kin, torchrun.
@@ -114,6 +131,7 @@ int local_processes() {
 void add_max_input_option(CommandLine& line) {
   et_schema::set_process_limits(
       et_schema::limits_of_memory(et_schema::available_memory(), local_processes()));
+  line.begin(FlagGroup::kTrust);
   line.add_text(
       "--max-input BYTES",
       [](const std::string& text) {
@@ -203,17 +221,45 @@ Option& Option::splits_at_commas() {
   return *this;
 }
 
-CommandLine::CommandLine(const ProgramText& text)
-    : app_(std::make_unique<CLI::App>(text.description, text.name)) {
-  app_->set_version_flag("--version", fmt::format("{} {}", text.name, et_schema::kToolVersion));
-  app_->footer(fmt::format("\nEXAMPLES\n{}\nEXIT STATUS\n{}", text.examples, statuses_of(text)));
+CommandLine::CommandLine(ProgramText text)
+    : text_(std::move(text)), app_(std::make_unique<CLI::App>("", text_.name)) {
+  app_->set_version_flag("--version", fmt::format("{} {}", text_.name, et_schema::kToolVersion))
+      ->group(kHelp);
+  app_->set_help_all_flag("--help-all")->group(kHelp);
+  app_->get_help_ptr()->group(kHelp);
   // Refused by parse(), which knows what was meant.
   app_->allow_extras();
-  auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(32);
-  app_->formatter(formatter);
+  begin(FlagGroup::kInput);
 }
 CommandLine::~CommandLine() = default;
+
+void CommandLine::begin(FlagGroup group) {
+  app_->option_defaults()->group(kTitles.at(static_cast<std::size_t>(group)));
+}
+
+std::string CommandLine::help(bool shows_all) const {
+  std::set<const CLI::Option*> common;
+  for (const std::string& flag : text_.common) {
+    common.insert(app_->get_option(flag));
+  }
+  std::vector<HelpRow> rows;
+  std::size_t hidden = 0;
+  for (const CLI::Option* option :
+       app_->get_options([](const CLI::Option* one) { return one->get_group() != kHelp; })) {
+    if (shows_all || common.empty() || option->get_positional() || common.contains(option)) {
+      rows.push_back({option->get_group(), flag_text(*option), description_of(*option)});
+    } else {
+      ++hidden;
+    }
+  }
+  const std::string more = fmt::format("Print {} more flags, too", hidden);
+  rows.insert(rows.end(), {{kHelp, "-h,--help", "Print the usual flags, examples, exit statuses"},
+                           {kHelp, "--help-all", hidden == 0 ? "Print all flags" : more},
+                           {kHelp, "--version", "Print the version"}});
+  return fmt::format("{}\n{}\n{}\nEXAMPLES\n{}\nEXIT STATUS\n{}", wrapped(text_.description),
+                     usage_line(*app_), help_rows(kTitles, rows), text_.examples,
+                     statuses_of(text_));
+}
 
 template <typename Value>
 Option CommandLine::add(const std::string& flag, Value& value, const std::string& help) {
@@ -270,20 +316,28 @@ Option CommandLine::add_flag(const std::string& flag, const std::function<void()
 }
 
 void CommandLine::add_format(Format& format) {
-  static const std::map<std::string, Format> kNames = {{"text", Format::kText},
-                                                       {"json", Format::kJson},
-                                                       {"csv", Format::kCsv},
-                                                       {"html", Format::kHtml}};
-  app_->add_option_function<std::string>(
-          "--format", [&format](const std::string& name) { format = kNames.at(name); },
-          "How to print the result: text, json, csv or html (a page in one file)")
-      ->check(CLI::IsMember({"text", "json", "csv", "html"}))
-      ->type_name("FORMAT")
-      ->default_str("text");
+  begin(FlagGroup::kOutput);
+  add_choice("--format FORMAT",
+             {{"text", Format::kText},
+              {"json", Format::kJson},
+              {"csv", Format::kCsv},
+              {"html", Format::kHtml}},
+             format, "How to print the result: text, json, csv or html (a page in one file)");
 }
 
 void CommandLine::add_quiet(bool& quiet, const std::string& result) {
+  begin(FlagGroup::kOutput);
   add_flag("-q,--quiet", quiet, "Nothing on standard error but errors; " + result);
+}
+
+bool CommandLine::is_given(const std::string& flag) const {
+  return app_->count(flag) > 0;
+}
+
+const char* CommandLine::first_given(std::initializer_list<const char*> flags) const {
+  const auto* const given =
+      std::ranges::find_if(flags, [this](const char* flag) { return is_given(flag); });
+  return given == flags.end() ? nullptr : *given;
 }
 
 void CommandLine::parse(int argc, char** argv) {
@@ -291,20 +345,19 @@ void CommandLine::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app_->help());
+    print_output(help(false));
+    throw Finished{};
+  } catch (const CLI::CallForAllHelp&) {
+    print_output(help(true));
     throw Finished{};
   } catch (const CLI::CallForVersion& version) {
-    fmt::print("{}\n", version.what());
+    print_output(fmt::format("{}\n", version.what()));
     throw Finished{};
   } catch (const CLI::ParseError& error) {
     refuse_unknown(*app_);
-    throw usage(*app_, "invalid arguments", {}, error.what(), {});
+    throw usage(*app_, "invalid arguments", error.what());
   }
   refuse_unknown(*app_);
-}
-
-bool CommandLine::is_given(const std::string& flag) const {
-  return app_->count(flag) > 0;
 }
 
 void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,

@@ -16,13 +16,11 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& flag, std::string summary,
                          std::string expected, std::string got, std::string hint) {
-  et_schema::ErrorContext context;
-  context.file = path;
-  context.field = flag;
-  context.expected = std::move(expected);
-  context.got = std::move(got);
-  context.hint = std::move(hint);
-  throw et_schema::usage_error(std::move(summary), std::move(context));
+  throw et_schema::usage_error(std::move(summary), {.file = path,
+                                                    .field = flag,
+                                                    .expected = std::move(expected),
+                                                    .got = std::move(got),
+                                                    .hint = std::move(hint)});
 }
 
 bool same(const fs::path& a, const fs::path& b) {

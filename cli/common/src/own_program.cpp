@@ -1,6 +1,9 @@
 #include "cli/common/own_program.h"
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <system_error>
 
 namespace understudy::cli {
 
@@ -10,16 +13,26 @@ std::string own_program() {
   return fs::read_symlink("/proc/self/exe").string();
 }
 
-std::string find_sibling(const std::string& name) {
+std::string sibling(const std::string& name) {
   const fs::path folder = fs::path(own_program()).parent_path();
+  const fs::path prefix = folder.parent_path();
   for (const fs::path& place :
-       {folder / name, folder / ".." / ".." / "bin" / name, folder / "understudy" / name}) {
+       {folder / name, prefix / "bin" / name, prefix / "libexec" / "understudy" / name}) {
     std::error_code error;
     if (fs::is_regular_file(place, error)) {
-      return fs::weakly_canonical(place).string();
+      return place.string();
     }
   }
-  return "";
+  return (folder / name).string();
+}
+
+void become_program(std::string program, std::vector<std::string> arguments) {
+  std::vector<char*> words = {program.data()};
+  for (std::string& argument : arguments) {
+    words.push_back(argument.data());
+  }
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
 }
 
 }  // namespace understudy::cli

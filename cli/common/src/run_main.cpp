@@ -1,11 +1,11 @@
 #include "cli/common/run_main.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <string_view>
 #include <system_error>
 
 #include "et_schema/base/assert.h"
@@ -21,16 +21,9 @@ using et_schema::ErrorKind;
 
 /// Looked up in the raw arguments: flags that cannot be parsed are told in this format, too.
 bool wants_json(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--format=json") {
-      return true;
-    }
-    if (argument == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json") {
-      return true;
-    }
-  }
-  return false;
+  const std::string words = fmt::format("{} ", fmt::join(argv, argv + argc, " "));
+  return words.find(" --format=json ") != std::string::npos ||
+         words.find(" --format json ") != std::string::npos;
 }
 
 int report(const std::string& program, bool json, const Error& error, int status) {

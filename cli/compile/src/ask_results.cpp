@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <list>
 #include <string>
 #include <string_view>
@@ -26,12 +27,10 @@ namespace {
 using et_schema::CallResults;
 using et_schema::run_failed;
 
-constexpr const char* kProgram = "operator_results";
-
 /// A file without a name, which is gone with this process.
 class UnnamedFile {
  public:
-  UnnamedFile() : file_(::memfd_create(kProgram, MFD_CLOEXEC)) { check(file_ >= 0); }
+  UnnamedFile() : file_(::memfd_create("operator_results", MFD_CLOEXEC)) { check(file_ >= 0); }
   ~UnnamedFile() { ::close(file_); }
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
@@ -63,7 +62,8 @@ std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::
   const UnnamedFile asked;
   const UnnamedFile answered;
   asked.write(et_schema::program_to_text(calls));
-  std::vector<std::string> words = {program, asked.path(), answered.path()};
+  std::vector<std::string> words = {program, "--verb=operator_results", asked.path(),
+                                    answered.path()};
   words.insert(words.end(), maps.begin(), maps.end());
   const fleet::ProgramEnd end = fleet::run_program({.words = std::move(words)});
   if (end.status != 0) {
@@ -90,12 +90,12 @@ std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::
 }  // namespace
 
 generator::AskResults ask_results() {
-  const std::string program = find_sibling(kProgram);
-  if (program.empty()) {
+  const std::string program = sibling("replay");
+  if (!std::filesystem::exists(program)) {
     throw et_schema::usage_error(
         "a profile alone needs LibTorch, which tells what its operators result in",
         {.file = own_program(),
-         .expected = fmt::format("the program {} beside it", kProgram),
+         .expected = "the program replay beside it",
          .got = "a build without LibTorch",
          .hint = "build with UNDERSTUDY_BUILD_REPLAYER, or give an execution trace"});
   }
@@ -116,14 +116,14 @@ generator::AskResults ask_results() {
 }
 
 void check_operator_maps(const et_schema::Bench& bench) {
-  const std::string program = find_sibling(kProgram);
+  const std::string program = sibling("replay");
   std::list<UnnamedFile> files;
   std::vector<std::string> maps;
   for (const std::string& map : bench.op_maps) {
     files.emplace_back().write(map);
     maps.push_back(files.back().path());
   }
-  if (!program.empty() && !maps.empty()) {
+  if (std::filesystem::exists(program) && !maps.empty()) {
     static_cast<void>(answers_to({}, program, maps));
   }
 }

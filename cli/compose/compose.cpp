@@ -1,3 +1,5 @@
+#include "generator/composer/mix/compose.h"
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -8,20 +10,18 @@
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
+#include "cli/common/verb.h"
 #include "cli/compile/compile.h"
 #include "document.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
-#include "generator/composer/mix/compose.h"
 #include "generator/composer/plan/plan.h"
 
 namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  compose plan.yaml -o mix.et                pieces of benchmarks and traces, as the plan "
-    "says\n"
-    "  compose plan.yaml --list                   what its pieces read and make, to write wires\n"
+    "  compose plan.yaml -o mix.et                pieces of benchmarks, as the plan says\n"
+    "  compose plan.yaml --list                   what its pieces read and make\n"
     "  compose --operators '^aten::mm$' --shapes-of bench.et -o micro.et\n"
     "                                             one family of operators, with a job's shapes\n";
 
@@ -35,23 +35,16 @@ struct Arguments {
   bool quiet = false;
 };
 
-[[noreturn]] void refuse(const std::string& summary, const std::string& hint) {
-  throw et_schema::usage_error(summary, {.hint = hint});
-}
-
 void check(const Arguments& arguments) {
-  if (arguments.plan.empty() == arguments.operators.empty()) {
-    refuse("a plan or --operators is required, and one of them alone", "compose --help");
-  }
-  if (arguments.operators.empty() != arguments.shapes_of.empty()) {
-    refuse("--operators and --shapes-of belong together", "compose --help");
-  }
-  if (arguments.lists && arguments.plan.empty()) {
-    refuse("--list is of a plan", "compose --list PLAN");
-  }
-  if (!arguments.lists && arguments.output.empty()) {
-    refuse("--output is required", "compose --help");
-  }
+  constexpr const char* kHint = "compose --help";
+  refuse_if(arguments.plan.empty() == arguments.operators.empty(),
+            "a plan or --operators is required, and one of them alone", "", "", "", kHint);
+  refuse_if(arguments.operators.empty() != arguments.shapes_of.empty(),
+            "--operators and --shapes-of belong together", "", "", "", kHint);
+  refuse_if(arguments.lists && arguments.plan.empty(), "--list is of a plan", "", "", "",
+            "compose --list PLAN");
+  refuse_if(!arguments.lists && arguments.output.empty(), "--output is required", "", "", "",
+            kHint);
 }
 
 Arguments read_arguments(int argc, char** argv) {
@@ -62,11 +55,12 @@ Arguments read_arguments(int argc, char** argv) {
                     .examples = kExamples,
                     .failure = "the benchmark could not be written"});
   line.add("PLAN FILE", arguments.plan, "A plan (docs/compose.md)");
-  line.add("-o,--output", arguments.output, "The benchmark to write");
-  line.add("--operators", arguments.operators,
+  line.add("--operators REGEX", arguments.operators,
            "Only operators of --shapes-of whose name matches this regular expression");
   line.add("--shapes-of PATH", arguments.shapes_of,
            "The benchmark or traces to take operators from");
+  line.begin(FlagGroup::kOutput);
+  line.add("-o,--output FILE", arguments.output, "The benchmark to write");
   line.add_flag("--list", arguments.lists,
                 "List what the plan's pieces read and make; write nothing");
   line.add_format(arguments.format);
@@ -174,11 +168,8 @@ int compose(const Arguments& arguments) {
   return Composing(arguments, progress).run();
 }
 
+const Verb kVerb("compose", "Makes one benchmark from pieces of benchmarks and traces",
+                 [](int argc, char** argv) { return compose(read_arguments(argc, argv)); });
+
 }  // namespace
 }  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  return understudy::cli::run_main("compose", argc, argv, [&] {
-    return understudy::cli::compose(understudy::cli::read_arguments(argc, argv));
-  });
-}

@@ -1,3 +1,5 @@
+#include "fleet/comparer/compare.h"
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -7,10 +9,10 @@
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
+#include "cli/common/verb.h"
 #include "cli/pages/comparison/comparison_page.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
-#include "fleet/comparer/compare.h"
 
 namespace understudy::cli {
 namespace {
@@ -67,11 +69,8 @@ int compare(const CompareArguments& arguments) {
                                                    : kStatusOk;
 }
 
+const Verb kVerb("compare", "Compares runs: what got slower or faster",
+                 [](int argc, char** argv) { return compare(read_compare_arguments(argc, argv)); });
+
 }  // namespace
 }  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  return understudy::cli::run_main("compare", argc, argv, [&] {
-    return understudy::cli::compare(understudy::cli::read_compare_arguments(argc, argv));
-  });
-}

@@ -6,6 +6,7 @@
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
+#include "cli/common/verb.h"
 #include "cli/compile/compile.h"
 #include "cli/pages/prediction/prediction_page.h"
 #include "et_schema/base/output_file.h"
@@ -53,14 +54,13 @@ int predict(const PredictArguments& arguments) {
   return kStatusOk;
 }
 
+const Verb kVerb("predict", "Predicts how long a step or an operator takes, without running it",
+                 [](int argc, char** argv) {
+                   const PredictArguments arguments = read_predict_arguments(argc, argv);
+                   return !arguments.profile.empty() ? predict_from_profile(arguments)
+                          : !arguments.table.empty() ? predict_operators(arguments)
+                                                     : predict(arguments);
+                 });
+
 }  // namespace
 }  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  return understudy::cli::run_main("predict", argc, argv, [&] {
-    const auto arguments = understudy::cli::read_predict_arguments(argc, argv);
-    return !arguments.profile.empty() ? understudy::cli::predict_from_profile(arguments)
-           : !arguments.table.empty() ? understudy::cli::predict_operators(arguments)
-                                      : understudy::cli::predict(arguments);
-  });
-}

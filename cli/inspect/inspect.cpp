@@ -1,18 +1,17 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/common/command_line.h"
 #include "cli/common/output.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
+#include "cli/common/verb.h"
 #include "cli/compile/compile.h"
 #include "cli/pages/report/report_page.h"
 #include "documents.h"
@@ -31,30 +30,12 @@ namespace {
 constexpr const char* kExamples =
     "  inspect traces/                         counts of every rank in a folder\n"
     "  inspect traces/ --ops --by phase        where the step's time went\n"
-    "  inspect et.json.gz --ops --profile kineto.json.gz\n"
-    "                                          operators by time, from this profile\n"
     "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
-    "  inspect rank-*.json --format json       for scripts: the keys are a contract\n"
-    "  inspect profile.json.gz --device-time   where a GPU's time went, from a Kineto profile "
-    "alone\n"
-    "  inspect et.json --tree | less           every node with its arguments\n"
-    "  inspect bench.et                        a benchmark: instructions, bytes made before the "
-    "step,\n"
-    "                                          opened operators, losses\n"
-    "  inspect bench.et --certificate --report out.json\n"
-    "                                          hashes, versions, losses, and what a replay "
-    "measured\n"
-    "  inspect bench.et --kernels              its Triton kernels: architectures, registers, time\n"
-    "  inspect chakra/ --check                 whether simulators take these Chakra traces\n"
-    "  inspect bench.et --match                whether the ranks' communications fit, and who "
-    "waits "
-    "for whom\n"
-    "  inspect bench.et --memory               live tensors over the step, and the largest at its "
-    "peak\n"
-    "  inspect bench.et --format html > bench.html\n"
-    "                                          its recorded step as a page: timeline, classes\n"
-    "  inspect out.json --format html > run.html\n"
-    "                                          a report of replay as a page, for a browser\n";
+    "  inspect profile.json.gz --device-time   where a GPU's time went, from a profile alone\n"
+    "  inspect bench.et                        a benchmark: instructions, bytes, losses\n"
+    "  inspect bench.et --match                whether the ranks' communications fit\n"
+    "  inspect bench.et --memory               live tensors over the step\n"
+    "  inspect out.json --format html > r.html a report of replay as a page, for a browser\n";
 
 struct Arguments {
   std::vector<std::string> paths;
@@ -73,9 +54,12 @@ struct Arguments {
   ProfileChoice profiles;
   std::vector<std::string> op_maps;
   bool quiet = false;
+  const char* of_traces = nullptr;     ///< a flag that was given and is for traces alone
+  const char* of_no_report = nullptr;  ///< a flag that was given and that reports have not
 };
 
 void add_ops_options(CommandLine& line, Arguments& arguments) {
+  line.begin(FlagGroup::kOutput);
   line.add_flag("--ops", arguments.shown.ops,
                 "Operators: calls, recorded times, shares of the whole");
   line.add_choice("--by WHAT",
@@ -88,6 +72,7 @@ void add_ops_options(CommandLine& line, Arguments& arguments) {
                   "With --ops: a row for each name, class, module (labels around it), phase "
                   "(forward, backward, optimizer, data) or shape of its tensors")
       .needs("--ops");
+  line.begin(FlagGroup::kInput);
   line.add("--profile FILE", arguments.profiles.files,
            "With --ops, of traces: Kineto profiles that give the times, one a rank (default: those "
            "of the capture that the traces lie in)")
@@ -109,9 +94,7 @@ void add_views(CommandLine& line, Arguments& arguments) {
   const std::initializer_list<View> views = {
       {"--memory", &arguments.memory, "Live tensors over the step, and the largest at its peak"},
       {"--match", &arguments.match,
-       "All ranks' communication matched against each other, as before a replay; status 1 if it "
-       "does "
-       "not match"},
+       "All ranks' communication matched against each other; status 1 if it does not match"},
       {"--check", &arguments.check,
        "Check Chakra traces against the rules of Chakra's feeder and of ASTRA-sim; status 1 if one "
        "is broken"},
@@ -137,28 +120,36 @@ Arguments read_arguments(int argc, char** argv) {
                                    "nodes, operators, collectives, and what was repaired.",
                     .examples = kExamples,
                     .failure = "Chakra traces break a rule, ranks do not match, or the output "
-                               "could not be written"});
+                               "could not be written",
+                    .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory",
+                               "--match", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
            "or one report of replay")
       .required();
-  line.add_format(arguments.format);
   add_ops_options(line, arguments);
+  line.begin(FlagGroup::kOutput);
   line.add_flag("--collectives", arguments.shown.collectives,
                 "Each communication call; of a benchmark also what was decided of it, and why");
   line.add_flag("--tensors", arguments.shown.tensors,
                 "Tensors by device and element type (traces only)");
   line.add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
   add_views(line, arguments);
+  line.add("--licence TEXT", arguments.licence, "With --certificate: the licence to state in it")
+      .needs("--certificate");
+  line.add_format(arguments.format);
+  line.begin(FlagGroup::kInput);
   line.add("--report FILE", arguments.report,
            "With --certificate: the report of a replay of this very benchmark")
-      .needs("--certificate");
-  line.add("--licence TEXT", arguments.licence, "With --certificate: the licence to state in it")
       .needs("--certificate");
   line.add("--rank K", arguments.rank, "With --memory: this rank alone").needs("--memory");
   add_map_option(line, arguments.op_maps);
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
+  arguments.of_traces =
+      line.first_given({"--tree", "--tensors", "--profile", "--no-profile", "--step"});
+  arguments.of_no_report =
+      line.first_given({"--ops", "--collectives", "--tensors", "--tree", "--memory", "--match"});
   return arguments;
 }
 
@@ -178,22 +169,14 @@ pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
 
 /// A benchmark holds instructions; nodes, and profiles to link, are of traces.
 void refuse_details_of_benchmark(const Arguments& arguments) {
-  const InspectOptions& shown = arguments.shown;
-  const std::pair<bool, const char*> flags[] = {{shown.tree, "--tree"},
-                                                {shown.tensors, "--tensors"},
-                                                {!arguments.profiles.files.empty(), "--profile"},
-                                                {arguments.profiles.none, "--no-profile"},
-                                                {arguments.step.has_value(), "--step"}};
-  for (const auto& [is_given, flag] : flags) {
-    if (is_given) {
-      throw et_schema::usage_error(
-          fmt::format("{} is for traces", flag),
-          {.file = arguments.paths[0],
-           .field = flag,
-           .expected = "traces; of a benchmark --ops, --collectives, --memory or --certificate",
-           .got = "a benchmark",
-           .hint = "inspect the traces that it was made from"});
-    }
+  if (arguments.of_traces != nullptr) {
+    throw et_schema::usage_error(
+        fmt::format("{} is for traces", arguments.of_traces),
+        {.file = arguments.paths[0],
+         .field = arguments.of_traces,
+         .expected = "traces; of a benchmark --ops, --collectives, --memory or --certificate",
+         .got = "a benchmark",
+         .hint = "inspect the traces that it was made from"});
   }
 }
 
@@ -233,23 +216,11 @@ bool is_report_file(const std::string& path) {
 }
 
 void refuse_details_of_report(const Arguments& arguments) {
-  const InspectOptions& shown = arguments.shown;
-  std::vector<std::string> given;
-  for (const auto& [is_given, flag] : {std::pair(shown.ops, "--ops"),
-                                       {shown.collectives, "--collectives"},
-                                       {shown.tensors, "--tensors"},
-                                       {shown.tree, "--tree"},
-                                       {arguments.memory, "--memory"},
-                                       {arguments.match, "--match"}}) {
-    if (is_given) {
-      given.emplace_back(flag);
-    }
-  }
-  if (!given.empty()) {
+  if (arguments.of_no_report != nullptr) {
     throw et_schema::usage_error("a report has no such details",
                                  {.file = arguments.paths[0],
                                   .expected = "--format alone",
-                                  .got = fmt::format("{}", fmt::join(given, ", ")),
+                                  .got = arguments.of_no_report,
                                   .hint = "inspect the benchmark or its traces"});
   }
 }
@@ -329,11 +300,8 @@ int inspect(const Arguments& arguments) {
                                         : kStatusOk;
 }
 
+const Verb kVerb("inspect", "Shows what is in traces, captures, benchmarks and reports",
+                 [](int argc, char** argv) { return inspect(read_arguments(argc, argv)); });
+
 }  // namespace
 }  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  return understudy::cli::run_main("inspect", argc, argv, [&] {
-    return understudy::cli::inspect(understudy::cli::read_arguments(argc, argv));
-  });
-}

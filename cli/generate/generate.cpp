@@ -1,3 +1,5 @@
+#include "generator/job/generate.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
+#include "cli/common/verb.h"
 #include "cli/compile/compile.h"
 #include "cli/compile/world_options.h"
 #include "cli/pages/html/page.h"
@@ -18,7 +21,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/formats/bench/bench.h"
-#include "generator/job/generate.h"
 #include "generator/matching/matching.h"
 #include "outputs.h"
 
@@ -31,9 +33,8 @@ constexpr const char* kOfBench =
 
 /// What a benchmark holds was chosen when it was made.
 void refuse_choices(const GenerateArguments& arguments) {
-  const char* option = first_given(arguments, Use::kCompile);
-  if (option == nullptr && first_given(arguments, Use::kChange) == nullptr &&
-      !arguments.output.empty()) {
+  const char* option = arguments.compiled_by;
+  if (option == nullptr && arguments.changed_by == nullptr && !arguments.output.empty()) {
     option = "--output";
   }
   if (option != nullptr) {
@@ -63,7 +64,7 @@ Compiled read_or_compile(const GenerateArguments& arguments, Progress& progress)
     return compiled;
   }
   const bool has_use = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
-                       first_given(arguments, Use::kChange) != nullptr;
+                       arguments.changed_by != nullptr;
   if (!has_use) {
     throw et_schema::bad_input(
         "no trace found",
@@ -184,11 +185,10 @@ int generate(const GenerateArguments& arguments) {
   return kStatusOk;
 }
 
+const Verb kVerb("generate", "Compiles traces into a benchmark, bench.et",
+                 [](int argc, char** argv) {
+                   return generate(read_generate_arguments(argc, argv));
+                 });
+
 }  // namespace
 }  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  return understudy::cli::run_main("generate", argc, argv, [&] {
-    return understudy::cli::generate(understudy::cli::read_generate_arguments(argc, argv));
-  });
-}

@@ -5,6 +5,7 @@
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
+#include "cli/common/verb.h"
 #include "document.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/read_file.h"
@@ -76,11 +77,8 @@ int shard(const ShardArguments& arguments) {
   return kStatusOk;
 }
 
+const Verb kVerb("shard", "Places embedding tables on ranks",
+                 [](int argc, char** argv) { return shard(read_shard_arguments(argc, argv)); });
+
 }  // namespace
 }  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  return understudy::cli::run_main("shard", argc, argv, [&] {
-    return understudy::cli::shard(understudy::cli::read_shard_arguments(argc, argv));
-  });
-}

@@ -1,8 +1,8 @@
-// operator_results CALLS ANSWERS: what tensors calls of operators result in. CALLS is a program's
-// text (et_schema/formats/bench/program_text.h), ANSWERS a file that exists; it gets a line for
-// each instruction (et_schema/formats/call_results/call_results.h). Operator maps may follow.
-// Kernels that do not check their arguments may end the process that calls them: it is a child in a
-// sandbox, and the next one goes on behind that call.
+// replay --verb=operator_results CALLS ANSWERS: what tensors calls of operators result in. CALLS is
+// a program's text (et_schema/formats/bench/program_text.h), ANSWERS a file that exists; it gets a
+// line for each instruction (et_schema/formats/call_results/call_results.h). Operator maps may
+// follow. Kernels that do not check their arguments may end the process that calls them: it is a
+// child in a sandbox, and the next one goes on behind that call.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cli/common/run_main.h"
+#include "cli/common/verb.h"
 #include "cli/sandbox/sandbox.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
@@ -159,17 +160,16 @@ int answer(const std::string& calls, const std::string& path,
   }
 }
 
+const Verb kVerb("operator_results", "Says what calls of operators result in",
+                 [](int argc, char** argv) {
+                   if (argc < 3) {
+                     throw et_schema::usage_error(
+                         "operator_results takes two files, and operator maps",
+                         {.expected = "CALLS ANSWERS [OP_MAP …]",
+                          .hint = "programs that read profiles start it; it is not for users"});
+                   }
+                   return answer(argv[1], argv[2], {argv + 3, argv + argc});
+                 });
+
 }  // namespace
 }  // namespace understudy::cli
-
-int main(int argc, char** argv) {
-  return understudy::cli::run_main("operator_results", argc, argv, [&] {
-    if (argc < 3) {
-      throw understudy::et_schema::usage_error(
-          "operator_results takes two files, and operator maps",
-          {.expected = "operator_results CALLS ANSWERS [OP_MAP …]",
-           .hint = "programs that read profiles start it; it is not for users"});
-    }
-    return understudy::cli::answer(argv[1], argv[2], {argv + 3, argv + argc});
-  });
-}

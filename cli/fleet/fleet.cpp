@@ -1,0 +1,44 @@
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "cli/common/verb.h"
+
+namespace understudy::cli {
+namespace {
+
+constexpr const char* kBefore =
+    "Benchmarks of many training jobs: rebuilt when traces change, replayed and compared every\n"
+    "night, and a few of them that represent all.\n"
+    "Usage: fleet COMMAND DATABASE [ARGUMENTS]\n"
+    "\n"
+    "Commands:\n";
+
+constexpr const char* kAfter =
+    "\n"
+    "Options:\n"
+    "  -h,--help   Print this help message and exit; of a command: fleet COMMAND --help\n"
+    "  --version   Display program version information and exit\n"
+    "\n"
+    "EXAMPLES\n"
+    "  fleet init fleet.db --store store/          a fleet in a file, benchmarks in a folder\n"
+    "  fleet add fleet.db traces/ads --weight 0.12 --tag team=ads\n"
+    "  fleet nightly fleet.db --jobs 2             safe to kill, to rerun, to start twice\n"
+    "  fleet history fleet.db ads                  one job's results, night by night\n"
+    "  fleet platforms fleet.db --baseline a100    ratios, ranking, what drives them\n"
+    "  fleet report fleet.db -o site/              pages for a browser: site/index.html\n"
+    "  fleet select fleet.db --budget 20 --max-error 0.03 -o subset.yaml\n"
+    "\n"
+    "EXIT STATUS\n"
+    "  that of the command; 2 for an unknown command\n";
+
+const Verb kVerb(
+    "fleet", "Keeps benchmarks of many jobs: rebuilt, replayed and compared every night",
+    [](int argc, char** argv) {
+      // If whoever starts this ignored it, the kernel would keep no program's status.
+      std::signal(SIGCHLD, SIG_DFL);
+      return run_verb({"fleet", "fleet ", "command", kBefore, kAfter}, {argv + 1, argv + argc});
+    });
+
+}  // namespace
+}  // namespace understudy::cli
