@@ -1,6 +1,6 @@
-# cmake -DOUTPUT=FILE.cpp -DASSETS=NAME=FILE;… -P EmbedAssets.cmake
-# Writes a source with the files' content and what a Content-Security-Policy calls them: 'sha256-' and the base64 of the
-# content's SHA-256. Called by the build when an asset changes.
+# cmake -DOUTPUT=FILE.cpp -DASSETS=FOLDER -P EmbedAssets.cmake
+# Writes a source with FOLDER/page.html, in which @STYLE@ and @SCRIPT@ are the files beside it, and @STYLE_HASH@ and
+# @SCRIPT_HASH@ what a Content-Security-Policy calls them: 'sha256-' and the base64 of the content's SHA-256.
 
 set(_digits "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
@@ -22,16 +22,23 @@ function(base64_of_sha256 output hex)
   set(${output} "${text}=" PARENT_SCOPE)
 endfunction()
 
-set(source "// Made by cmake/EmbedAssets.cmake.\n#include \"raw_html.h\"\n\nnamespace understudy::pages {\n")
-foreach(asset IN LISTS ASSETS)
-  string(REGEX MATCH "^([a-z_]+)=(.+)$" matched "${asset}")
+file(READ "${ASSETS}/page.html" page)
+foreach(part STYLE=page.css SCRIPT=page.js)
+  string(REGEX MATCH "^([A-Z]+)=(.+)$" matched "${part}")
   set(name "${CMAKE_MATCH_1}")
-  set(file "${CMAKE_MATCH_2}")
+  set(file "${ASSETS}/${CMAKE_MATCH_2}")
   file(READ "${file}" content)
   file(SHA256 "${file}" hex)
   base64_of_sha256(hash "${hex}")
-  string(APPEND source
-    "\nconst Asset k_${name}{R\"understudy(${content})understudy\", \"sha256-${hash}\"};\n")
+  string(REPLACE "@${name}@" "${content}" page "${page}")
+  string(REPLACE "@${name}_HASH@" "sha256-${hash}" page "${page}")
 endforeach()
-string(APPEND source "\n}  // namespace understudy::pages\n")
-file(WRITE "${OUTPUT}" "${source}")
+file(WRITE "${OUTPUT}" "// Made by cmake/EmbedAssets.cmake.
+#include \"cli/pages/document/page.h\"
+
+namespace understudy::pages {
+
+const std::string_view kPageTemplate = R\"understudy(${page})understudy\";
+
+}  // namespace understudy::pages
+")

@@ -17,7 +17,7 @@
 #include "cli/common/output_path.h"
 #include "cli/common/run_main.h"
 #include "cli/common/stop_signals.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/model/comm_traits.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "fit_files.h"
 
 namespace understudy::cli {

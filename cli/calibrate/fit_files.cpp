@@ -14,7 +14,7 @@
 #include "cli/common/run_main.h"
 #include "cli/compile/compile.h"
 #include "cli/compile/profiled_device.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/zip.h"

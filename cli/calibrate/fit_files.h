@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/common/command_line.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/model/comms.h"
 #include "predictor/operators/call_model.h"
 #include "predictor/platform/fit_sections.h"

@@ -10,7 +10,7 @@
 
 #include "arguments.h"
 #include "cli/common/progress.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "cli/sandbox/sandbox.h"
 #include "predictor/embedding/fitted.h"
 #include "replayer/calibrator/sweep/journal.h"

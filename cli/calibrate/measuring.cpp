@@ -12,7 +12,7 @@
 #include "cli/common/stop_signals.h"
 #include "cli/common/verb.h"
 #include "cli/compile/compile.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "communication.h"
 #include "fit_files.h"
 #include "measure.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common/command_line.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/formats/bench/bench.h"
 #include "generator/resize/world.h"
 

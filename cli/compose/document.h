@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/formats/bench/bench.h"
 #include "generator/composer/mix/compose.h"
 

@@ -6,7 +6,7 @@
 
 #include "cli/common/command_line.h"
 #include "cli/common/verb.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "fleet/database/connection.h"
 #include "fleet/nightly/options.h"
 #include "fleet/objects/object_store.h"

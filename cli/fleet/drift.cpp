@@ -6,7 +6,7 @@
 
 #include "cli/common/output.h"
 #include "cli/common/run_main.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "commands.h"
 #include "et_schema/base/error.h"
 #include "fleet/database/schema.h"

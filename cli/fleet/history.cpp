@@ -5,7 +5,7 @@
 
 #include "cli/common/output.h"
 #include "cli/common/run_main.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "commands.h"
 #include "fleet/database/schema.h"
 #include "fleet/records/events.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "commands.h"
 
 namespace understudy::cli {

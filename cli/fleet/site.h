@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::cli {

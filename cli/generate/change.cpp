@@ -6,7 +6,7 @@
 
 #include "cli/common/figures.h"
 #include "cli/compile/world_options.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 

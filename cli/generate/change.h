@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/common/command_line.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/formats/bench/bench.h"
 #include "generator/resize/batch.h"
 #include "generator/seal/obfuscate.h"

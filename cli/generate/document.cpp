@@ -9,7 +9,7 @@
 
 #include "cli/common/figures.h"
 #include "cli/compile/profiled_device.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/unrecorded.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "change.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/formats/bench/bench.h"
 #include "outputs.h"
 

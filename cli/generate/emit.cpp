@@ -8,7 +8,7 @@
 
 #include "cli/common/figures.h"
 #include "cli/common/output.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "outputs.h"

@@ -16,7 +16,7 @@
 #include "cli/common/verb.h"
 #include "cli/compile/compile.h"
 #include "cli/compile/world_options.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "document.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"

@@ -7,9 +7,8 @@
 
 #include "cli/common/figures.h"
 #include "cli/compile/world_options.h"
-#include "cli/pages/html/from_json.h"
-#include "cli/pages/plots/plots.h"
-#include "cli/pages/plots/timeline.h"
+#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/table.h"
 #include "comm_calls.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
@@ -105,7 +104,7 @@ Section timeline_section(const Bench& bench) {
     plot.caption += fmt::format(" The first {} of {} ranks.", kMostRanks, bench.programs.size());
   }
   plot.names = names.texts();
-  section.blocks.emplace_back(pages::timeline(plot));
+  section.blocks = {plot, lanes_table(plot)};
   return section;
 }
 
@@ -123,14 +122,6 @@ Section operators_section(const Bench& bench) {
   for (const auto& [by, id] :
        {std::pair(GroupBy::kClass, "class-table"), {GroupBy::kName, "operator-table"}}) {
     const RankOps sum = sum_of(ops_by(bench, by));
-    if (by == GroupBy::kClass) {
-      pages::Bars plot{
-          "Recorded host time by class of operator, all ranks.", "ms", {"recorded"}, {}};
-      for (const OpRow& row : sum.rows) {
-        plot.rows.push_back({row.name, {static_cast<double>(row.self_ns) / kNsPerMs}});
-      }
-      section.blocks.emplace_back(pages::bars(plot));
-    }
     Table table{.id = id,
                 .caption = "Recorded times, all ranks; a call with all below it",
                 .columns = {{by == GroupBy::kName ? "operator" : "class"},
@@ -144,6 +135,11 @@ Section operators_section(const Bench& bench) {
         return row.timed == 0 ? pages::Cell() : pages::Cell(static_cast<double>(ns) / kNsPerMs);
       };
       table.rows.push_back({row.name, row.count, row.timed, ms(row.self_ns), ms(row.device_ns)});
+    }
+    if (by == GroupBy::kClass) {
+      table.plots = {{.caption = "Recorded host time by class of operator, all ranks.",
+                      .columns = {3},
+                      .unit = "ms"}};
     }
     section.blocks.emplace_back(std::move(table));
   }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/digest.h"
 #include "et_schema/base/error.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"

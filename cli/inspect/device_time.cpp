@@ -8,7 +8,7 @@
 
 #include "cli/compile/compile.h"
 #include "cli/compile/profiled_device.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"

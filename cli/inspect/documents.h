@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/common/output.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/chakra/check.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "documents.h"
 
 namespace understudy::cli {

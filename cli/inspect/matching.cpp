@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
 

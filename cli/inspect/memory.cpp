@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
-#include "cli/pages/plots/plots.h"
+#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/table.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
 #include "et_schema/model/memory_plan.h"
@@ -22,7 +22,7 @@ using et_schema::Instruction;
 using et_schema::LiveTensor;
 using et_schema::MemoryPlan;
 using et_schema::Program;
-using pages::byte_counts, pages::facts_at, pages::shares, pages::texts;
+using pages::byte_counts, pages::facts_at, pages::shares, pages::texts, pages::verdicts;
 
 /// One rank's program with its plan.
 struct RankMemory {
@@ -138,23 +138,21 @@ std::string draw_curve(const std::vector<std::uint64_t>& values, std::size_t col
   return picture;
 }
 
-pages::Markup curve_of(const RankMemory& memory, const std::string& id) {
-  pages::Series plot{.id = id + "-series",
-                     .caption =
-                         "Bytes of the live tensors while each instruction runs, by their "
-                         "lifetimes; what operators allocate inside of themselves is not "
-                         "in it.",
-                     .unit = "bytes",
-                     .place = "instruction"};
-  plot.lines = {{"live tensors", {}}};
+pages::Table curve_of(const RankMemory& memory, const std::string& id) {
+  pages::Table table{
+      .id = id + "-curve",
+      .columns = {texts("instruction"), byte_counts("live tensors"), verdicts("mark")}};
   for (std::size_t i = 0; i < memory.plan.live_bytes.size(); ++i) {
-    plot.lines[0].values.emplace_back(static_cast<double>(memory.plan.live_bytes[i]));
-    plot.places.push_back(fmt::format("{} {}", i, memory.program->instructions[i].name));
+    table.rows.push_back({fmt::format("{} {}", i, memory.program->instructions[i].name),
+                          memory.plan.live_bytes[i],
+                          memory.plan.peak == i ? pages::Cell("peak") : pages::Cell()});
   }
-  if (memory.plan.peak) {
-    plot.marks.push_back({*memory.plan.peak, "peak", pages::Tone::kAttention});
-  }
-  return pages::series(plot);
+  return drawn(std::move(table),
+               {.draw = pages::Draw::kSeries,
+                .caption = "Bytes of the live tensors while each instruction runs, by their "
+                           "lifetimes; what operators allocate inside of themselves is not in it.",
+                .columns = {1},
+                .words = 2});
 }
 
 pages::Table largest_of(const RankMemory& memory, const std::string& id) {

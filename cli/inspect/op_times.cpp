@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/enum_names.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"

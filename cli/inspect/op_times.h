@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
 #include "generator/link/link.h"

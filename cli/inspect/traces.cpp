@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "comm_calls.h"
 #include "documents.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"

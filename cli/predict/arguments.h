@@ -7,7 +7,7 @@
 
 #include "cli/common/output.h"
 #include "cli/common/progress.h"
-#include "cli/pages/plots/timeline.h"
+#include "cli/pages/document/timeline.h"
 #include "et_schema/formats/prediction/prediction.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"

@@ -14,7 +14,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/compile/profiled_device.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "costs.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"

@@ -14,7 +14,7 @@
 
 #include "cli/common/figures.h"
 #include "cli/common/run_main.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_limit.h"
 #include "et_schema/base/output_file.h"

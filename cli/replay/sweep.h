@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "arguments.h"
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "replayer/backends/interface/backend.h"
 #include "replayer/calibrator/measure/collective_sweep.h"
 

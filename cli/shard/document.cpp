@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "et_schema/base/version.h"
 
 namespace understudy::cli {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "predictor/embedding/plan.h"
 #include "predictor/embedding/task.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 
 namespace understudy::cli {
 

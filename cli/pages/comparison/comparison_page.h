@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "fleet/comparer/compare.h"
 #include "fleet/comparer/device_work.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "fleet/analysis/platforms.h"
 
 namespace understudy::pages {

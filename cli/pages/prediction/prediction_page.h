@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 
-#include "cli/pages/html/page.h"
-#include "cli/pages/plots/timeline.h"
+#include "cli/pages/document/page.h"
+#include "cli/pages/document/timeline.h"
 #include "et_schema/formats/prediction/prediction.h"
 
 namespace understudy::pages {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "et_schema/model/report.h"
 
 namespace understudy::pages {

@@ -271,11 +271,10 @@ et_schema::Report report_of_numbered_rows(std::vector<std::string>& figures) {
   return et_schema::parse_report(json.dump(), "report.json");
 }
 
-TEST(ReportFields, EachRowIsInTheTextThePageAndTheCsv) {
+TEST(ReportFields, EachRowIsInTheTextAndTheCsv) {
   std::vector<std::string> figures;
   const et_schema::Report report = report_of_numbered_rows(figures);
   const std::string text = report_to_text(report);
-  const std::string html = to_html(report_page(report));
   const std::string csv = report_to_csv(report);
   const std::vector<FieldPlace> places = field_places();
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -286,8 +285,6 @@ TEST(ReportFields, EachRowIsInTheTextThePageAndTheCsv) {
                 text.find(counted) != std::string::npos || part == "memory")
         << key;
     EXPECT_NE(text.find(line), std::string::npos) << line;
-    EXPECT_NE(html.find(figures[i]), std::string::npos) << key;
-    EXPECT_NE(html.find(pages::text(line).html()), std::string::npos) << line;
     EXPECT_NE(csv.find("all," + part + ",,," + key + "," + figures[i]), std::string::npos) << key;
   }
 }
@@ -300,11 +297,10 @@ std::string csv_place(const std::string& at) {
   return "all," + section + ",,," + at.substr(last + 1) + ",";
 }
 
-TEST(ReportDocument, EachFactAndRowIsInTheTextThePageAndTheCsv) {
+TEST(ReportDocument, EachFactAndRowIsInTheTextAndTheCsv) {
   const et_schema::Report report = et_schema::sample_report(2);
   const Page page = report_page(report);
   const std::string text = to_text(page);
-  const std::string html = to_html(page);
   const std::string csv = report_to_csv(report);
   std::size_t facts = 0;
   for (const Section& section : page.sections) {
@@ -317,14 +313,12 @@ TEST(ReportDocument, EachFactAndRowIsInTheTextThePageAndTheCsv) {
           ++facts;
           EXPECT_NE(text.find(fact_text(fact) + "  " + fact.name + "\n"), std::string::npos)
               << fact.at;
-          EXPECT_NE(html.find(fact_value(fact).html()), std::string::npos) << fact.at;
           EXPECT_NE(csv.find(csv_place(fact.at)), std::string::npos) << fact.at;
         }
       } else if (const auto* const table = std::get_if<Table>(&block)) {
-        for (const std::vector<Cell>& row : table->rows) {
-          const std::string name = cell_text(row.front(), table->columns.front().kind);
+        for (std::size_t i = 0; i < std::min(table->rows.size(), table->shown_in_text); ++i) {
+          const std::string name = cell_text(table->rows[i].front(), table->columns.front().kind);
           EXPECT_NE(text.find(name), std::string::npos) << table->id << ": " << name;
-          EXPECT_NE(html.find(pages::text(name).html()), std::string::npos) << table->id;
         }
       }
     }

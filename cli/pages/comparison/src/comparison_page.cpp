@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cli/pages/html/from_json.h"
-#include "cli/pages/plots/plots.h"
+#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/table.h"
 #include "comparison_parts.h"
 
 namespace understudy::pages {
@@ -91,24 +91,34 @@ std::vector<KeyFigure> figures_of(const Comparison& comparison, const Json& json
   return figures;
 }
 
-std::vector<double> iteration_samples(const std::vector<Run>& runs) {
-  std::vector<double> samples;
+/// Iteration times of all runs of a side, in a column of the table.
+void add_samples(Table& table, std::size_t column, const std::vector<Run>& runs) {
+  std::size_t place = 0;
   for (const Run& run : runs) {
     for (const comparer::Series& row : run.rows) {
-      if (row.kind == RowKind::kIteration) {
-        samples.insert(samples.end(), row.samples_ms.begin(), row.samples_ms.end());
+      if (row.kind != RowKind::kIteration) {
+        continue;
+      }
+      for (const double ms : row.samples_ms) {
+        if (place == table.rows.size()) {
+          table.rows.push_back({place, Cell(), Cell()});
+        }
+        table.rows[place++][column] = cell_of(std::optional(ms));
       }
     }
   }
-  return samples;
 }
 
-Markup iteration_times(const std::vector<Run>& a, const std::vector<Run>& b) {
-  return histogram(
-      {"Iteration times of all runs of each side; lines are medians. The sides are held against "
-       "each other by their fastest iterations.",
-       "ms",
-       {{"A", iteration_samples(a), {}, {}}, {"B", iteration_samples(b), {}, {}}}});
+Table iteration_times(const std::vector<Run>& a, const std::vector<Run>& b) {
+  Table table{.id = "iteration-times", .columns = {ids("sample"), figures("A"), figures("B")}};
+  add_samples(table, 1, a);
+  add_samples(table, 2, b);
+  return drawn(std::move(table),
+               {.draw = Draw::kDistribution,
+                .caption = "Iteration times of all runs of each side; lines are medians. The sides "
+                           "are held against each other by their fastest iterations.",
+                .columns = {1, 2},
+                .unit = "ms"});
 }
 
 Section environment_section(const Comparison& comparison) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/pages/html/page.h"
+#include "cli/pages/document/page.h"
 #include "fleet/comparer/compare.h"
 #include "fleet/comparer/device_work.h"
 
@@ -34,7 +34,7 @@ void add_device_sections(const nlohmann::ordered_json& json, std::size_t top, Pa
 /// Sections with the comparison's rows; `times` is drawn above the step's.
 [[nodiscard]] std::vector<Section> rows_sections(const comparer::Comparison& comparison,
                                                  bool by_device, std::size_t top,
-                                                 const Markup& times);
+                                                 const Table& times);
 
 /// "matmul", "gap (outside of operators)".
 [[nodiscard]] std::string label_of(const comparer::Row& row);

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "cli/common/figures.h"
-#include "cli/pages/plots/plots.h"
+#include "cli/pages/document/table.h"
 #include "fleet/analysis/series_changes.h"
 #include "fleet/records/results.h"
 #include "fleet_parts.h"
@@ -31,40 +31,32 @@ bool is_predicted(const Json& platform) {
   return platform.at("results").back().at("source") == fleet::kPredicted;
 }
 
-std::vector<std::string> nights_of(const Json& results) {
-  std::vector<std::string> nights;
-  for (const Json& result : results) {
-    nights.push_back(night_text(result));
-  }
-  return nights;
-}
-
-Markup time_series(const Json& platform, const std::string& id) {
-  const Json& results = platform.at("results");
-  Series plot{.id = id + "-series",
-              .caption =
-                  "Median time of an iteration by night, with its 95 % "
-                  "interval; a mark stands "
-                  "where the series changed.",
-              .unit = "ms",
-              .place = "night",
-              .places = nights_of(results),
-              .lines = {{"median", {}}, {"95 % from", {}, true}, {"to", {}, true}},
-              .from_zero = false};
-  for (const Json& result : results) {
-    plot.lines[0].values.emplace_back(number_in(result, "ms"));
-    plot.lines[1].values.emplace_back(number_in(result, "low_ms"));
-    plot.lines[2].values.emplace_back(number_in(result, "high_ms"));
-  }
+/// `at`: where the platform stands in the document.
+Table time_series(const Json& document, const std::string& at, const std::string& id) {
+  const Json& platform = document.at(Json::json_pointer(at));
+  Table table = table_at(document, at + "/results", "",
+                         {texts("night"), figures("median", "ms"), figures("95 % from", "low_ms"),
+                          figures("to", "high_ms"), verdicts("change")});
+  table.id = id + "-times";
   for (const Json& change : platform.at("changes")) {
-    plot.marks.push_back({count_in(change, "index"), change_text(ratio_of(change)),
-                          ratio_of(change) > 1 ? Tone::kBad : Tone::kGood});
+    if (const std::uint64_t index = count_in(change, "index"); index < table.rows.size()) {
+      table.rows[index].back() = fmt::format("{} ({})", ratio_of(change) > 1 ? "slower" : "faster",
+                                             change_text(ratio_of(change)));
+    }
   }
-  return series(plot);
+  return drawn(std::move(table),
+               {.draw = Draw::kSeries,
+                .caption = "Median time of an iteration by night, with its 95 % interval; a mark "
+                           "stands where the series changed.",
+                .columns = {1, 2, 3},
+                .unit = "ms",
+                .bounds = {2, 3},
+                .words = 4,
+                .from_zero = false});
 }
 
 /// The classes that take most time, by night.
-Markup class_series(const Json& results, const std::string& id) {
+Table class_series(const Json& results, const std::string& id) {
   std::map<std::string, double> sums;
   for (const Json& result : results) {
     for (const auto& [name, ms] : result.at("class_ms").items()) {
@@ -75,45 +67,47 @@ Markup class_series(const Json& results, const std::string& id) {
   std::ranges::stable_sort(classes,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
   constexpr std::size_t kMostClasses = 8;
-  Series plot{.id = id + "-classes",
-              .caption = classes.size() > kMostClasses
-                             ? "Time by class of operator by night, the eight largest."
-                             : "Time by class of operator by night.",
-              .unit = "ms",
-              .place = "night",
-              .places = nights_of(results)};
+  Plot plot{.draw = Draw::kSeries,
+            .caption = classes.size() > kMostClasses
+                           ? "Time by class of operator by night, the eight largest."
+                           : "Time by class of operator by night.",
+            .unit = "ms"};
   classes.resize(std::min(classes.size(), kMostClasses));
+  Table table{.id = id + "-classes", .columns = {texts("night")}};
   for (const auto& [name, sum] : classes) {
-    SeriesLine row{name, {}};
-    for (const Json& result : results) {
-      const Json& class_ms = result.at("class_ms");
-      row.values.push_back(class_ms.contains(name) ? std::optional(class_ms[name].get<double>())
-                                                   : std::nullopt);
-    }
-    plot.lines.push_back(std::move(row));
+    plot.columns.push_back(table.columns.size());
+    table.columns.push_back(figures(name));
   }
-  return series(plot);
+  for (const Json& result : results) {
+    std::vector<Cell>& row = table.rows.emplace_back();
+    row.emplace_back(night_text(result));
+    for (const auto& [name, sum] : classes) {
+      const Json& class_ms = result.at("class_ms");
+      row.push_back(class_ms.contains(name) ? cell_of(class_ms[name]) : Cell());
+    }
+  }
+  return drawn(std::move(table), std::move(plot));
 }
 
-Markup changes_of(const Json& platform) {
-  Markup list;
+Notes changes_of(const Json& platform) {
+  Notes notes;
   for (const Json& change : platform.at("changes")) {
     const std::string what = text_in(change, "text");
     const auto fields = change.at("environment").get<std::vector<std::string>>();
-    list += element(
-        "li", {},
-        fmt::format(
-            "Since night {}: {} → {} ms, {}{}{}.{}", night_of(change, platform.at("results")),
-            cli::figure_text(number_in(change, "before_ms")),
-            cli::figure_text(number_in(change, "after_ms")), change_text(ratio_of(change)),
-            what.empty() ? "" : ": ", what,
-            fields.empty() ? " Nothing in the environment changed with it."
-                           : fmt::format(" Changed with it: {}.", fmt::join(fields, ", "))));
+    notes.texts.push_back(fmt::format(
+        "Since night {}: {} → {} ms, {}{}{}.{}", night_of(change, platform.at("results")),
+        cli::figure_text(number_in(change, "before_ms")),
+        cli::figure_text(number_in(change, "after_ms")), change_text(ratio_of(change)),
+        what.empty() ? "" : ": ", what,
+        fields.empty() ? " Nothing in the environment changed with it."
+                       : fmt::format(" Changed with it: {}.", fmt::join(fields, ", "))));
   }
-  return list.empty() ? element("p", {}, "No change in this series.") : element("ul", {}, list);
+  if (notes.texts.empty()) {
+    notes.texts.emplace_back("No change in this series.");
+  }
+  return notes;
 }
 
-/// `at`: where the platform stands in the document.
 Table results_table(const Json& document, const std::string& at, const SiteFrame& frame) {
   constexpr const char* kInterval = "95 % interval of the median";
   Table table = table_at(
@@ -136,14 +130,15 @@ std::vector<Section> platform_sections(const Json& document, const SiteFrame& fr
   std::vector<Section> sections;
   for (const Json& platform : document.at("platforms")) {
     const std::string id = fmt::format("platform-{}", sections.size());
+    const std::string at = fmt::format("/platforms/{}", sections.size());
     const Json& results = platform.at("results");
-    sections.push_back(
-        {id,
-         "On " + text_in(platform, "platform"),
-         {results.size() > 1
-              ? time_series(platform, id) + changes_of(platform) + class_series(results, id)
-              : Markup(),
-          results_table(document, fmt::format("/platforms/{}", sections.size()), frame)}});
+    Section& section =
+        sections.emplace_back(Section{id, "On " + text_in(platform, "platform"), {}});
+    if (results.size() > 1) {
+      section.blocks = {time_series(document, at, id), changes_of(platform),
+                        class_series(results, id)};
+    }
+    section.blocks.emplace_back(results_table(document, at, frame));
   }
   return sections;
 }

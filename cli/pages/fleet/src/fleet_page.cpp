@@ -2,10 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "cli/common/figures.h"
-#include "cli/pages/plots/plots.h"
+#include "cli/pages/document/table.h"
 #include "fleet_parts.h"
 
 namespace understudy::pages {
@@ -76,13 +75,12 @@ Section jobs_section(const Json& document, const SiteFrame& frame) {
 }
 
 Section nights_section(const Json& document, const SiteFrame& frame) {
-  constexpr std::array kDrawn = {"slower", "broken", "drifted"};
-  Series plot{.id = "night-series",
-              .caption = "Jobs that became slower, broke or drifted, by night.",
-              .unit = "jobs",
-              .place = "night"};
-  for (const char* const key : kDrawn) {
-    plot.lines.push_back({key, {}});
+  Table by_night =
+      table_at(document, "/nights", "",
+               {texts("night", "name"), counts("slower"), counts("broken"), counts("drifted")});
+  std::ranges::reverse(by_night.rows);
+  if (by_night.rows.size() < 2) {
+    by_night.rows.clear();
   }
   Table table =
       table_at(document, "/nights", "Nights, the newest first",
@@ -95,14 +93,14 @@ Section nights_section(const Json& document, const SiteFrame& frame) {
                 figures("seconds", "duration_s")});
   table.shown = 20;
   link_nights(table, frame, "name");
-  const Json& nights = document.at("nights");
-  for (std::size_t i = nights.size(); i-- > 0;) {
-    plot.places.push_back(text_in(nights[i], "name"));
-    for (std::size_t line = 0; line < kDrawn.size(); ++line) {
-      plot.lines[line].values.emplace_back(number_in(nights[i], kDrawn[line]));
-    }
-  }
-  return {"nights", "Nights", {nights.size() > 1 ? series(plot) : Markup(), table}};
+  return {"nights",
+          "Nights",
+          {drawn(std::move(by_night),
+                 {.draw = Draw::kSeries,
+                  .caption = "Jobs that became slower, broke or drifted, by night.",
+                  .columns = {1, 2, 3},
+                  .unit = "jobs"}),
+           table}};
 }
 
 Section platforms_section(const Json& document) {

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "cli/common/figures.h"
+#include "cli/pages/document/table.h"
 #include "cli/pages/fleet/fleet_pages.h"
-#include "cli/pages/plots/plots.h"
 #include "et_schema/base/content_hash.h"
 
 namespace understudy::pages {
@@ -97,15 +97,14 @@ Section events_section(const SiteFrame& frame, const Json& document, bool has_ni
           {table.rows.empty() ? Block(Notes{{"Nothing."}}) : Block(std::move(table))}};
 }
 
-Markup class_share_bars(const Json& document, const std::string& caption) {
-  Bars plot{caption, "%", {"share of the time"}, {}};
-  for (const auto& [name, share] : document.at("class_share").items()) {
-    plot.rows.push_back({name, {share.get<double>() * cli::kPercent}});
-  }
-  std::ranges::stable_sort(plot.rows, [](const BarRow& a, const BarRow& b) {
-    return a.values[0].value_or(0) > b.values[0].value_or(0);
+Table class_share_bars(const Json& document, const std::string& caption) {
+  Table table = table_at(document, "/class_share", "",
+                         {texts("class", "name"), shares("share of the time", "value")});
+  std::ranges::stable_sort(table.rows, std::greater(), [](const std::vector<Cell>& row) {
+    const auto* const share = std::get_if<double>(&row[1]);
+    return share != nullptr ? *share : 0;
   });
-  return bars(plot);
+  return drawn(std::move(table), {.caption = caption, .columns = {1}});
 }
 
 std::string change_text(double ratio) {

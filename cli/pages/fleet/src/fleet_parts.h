@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/pages/document/from_json.h"
 #include "cli/pages/fleet/fleet_pages.h"
-#include "cli/pages/html/from_json.h"
 
 namespace understudy::pages {
 
@@ -28,7 +28,7 @@ void link_nights(Table& table, const SiteFrame& frame, const std::string& key);
 [[nodiscard]] Page framed(const SiteFrame& frame, bool is_index = false);
 
 /// The document's shares of time by class as bars, the largest first.
-[[nodiscard]] Markup class_share_bars(const Json& document, const std::string& caption);
+[[nodiscard]] Table class_share_bars(const Json& document, const std::string& caption);
 
 /// "7.5 % longer", "3.1 % shorter".
 [[nodiscard]] std::string change_text(double ratio);

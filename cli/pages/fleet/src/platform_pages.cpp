@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cli/common/figures.h"
-#include "cli/pages/plots/plots.h"
+#include "cli/pages/document/table.h"
 #include "fleet_parts.h"
 
 namespace understudy::pages {
@@ -68,11 +68,6 @@ Json json_of_platform(const fleet::PlatformComparison& data, std::size_t index) 
 
 Section ranking_section(const fleet::PlatformComparison& data, const Json& json,
                         const SiteFrame& frame) {
-  Intervals plot{fmt::format("Time on each platform ÷ time on {}, weighted "
-                             "over the fleet, with 95 % "
-                             "intervals; left of the line is faster.",
-                             data.baseline),
-                 "", 1.0};
   Table table = table_at(
       json, "/platforms", fmt::format("Platforms against {}, the fastest first", data.baseline),
       {texts("platform"), ratios("ratio", "ratio/value"),
@@ -82,17 +77,18 @@ Section ranking_section(const fleet::PlatformComparison& data, const Json& json,
        counts("predicted"), shares("weight covered", "weight_covered"),
        texts("what drives it", "drivers")});
   for (std::size_t i = 0; i < data.platforms.size(); ++i) {
-    const fleet::PlatformSummary& platform = data.platforms[i];
-    plot.rows.push_back({platform.platform, platform.ratio.value, platform.ratio.low,
-                         platform.ratio.high, tone_of(platform.ratio.low, platform.ratio.high),
-                         fmt::format("{:.3f}{}", platform.ratio.value,
-                                     platform.predicted > 0 ? ", partly predicted" : "")});
     if (!frame.fleet_name.empty()) {
       table.rows[i].front() =
-          link_cell(platform.platform, page_name("platform", platform.platform));
+          link_cell(data.platforms[i].platform, page_name("platform", data.platforms[i].platform));
     }
   }
-  return {"ranking", "Ranking", {intervals(plot), table}};
+  table.plots = {{.draw = Draw::kInterval,
+                  .caption = fmt::format("Time on each platform ÷ time on {}, weighted over the "
+                                         "fleet, with 95 % intervals; left of the line is faster.",
+                                         data.baseline),
+                  .columns = {1, 2, 3},
+                  .reference = 1}};
+  return {"ranking", "Ranking", {table}};
 }
 
 Section drivers_section(const Json& json) {
@@ -107,28 +103,19 @@ Section drivers_section(const Json& json) {
 /// `at`: where the platform stands in the data; its jobs are links on a site alone.
 Section rows_section(const fleet::PlatformComparison& data, const fleet::PlatformSummary& platform,
                      const Json& json, const std::string& at, const SiteFrame& frame) {
-  constexpr std::size_t kMostDrawn = 40;
   std::string id = "benchmarks" + at;
   std::ranges::replace(id, '/', '-');
-  Intervals plot{
-      fmt::format("Time here ÷ time on {} by benchmark, with 95 % intervals{}.", data.baseline,
-                  platform.rows.size() > kMostDrawn
-                      ? fmt::format("; the first {} of {}", kMostDrawn, platform.rows.size())
-                      : ""),
-      "", 1.0};
-  for (std::size_t i = 0; i < std::min(platform.rows.size(), kMostDrawn); ++i) {
-    const fleet::BenchmarkRatio& row = platform.rows[i];
-    plot.rows.push_back(
-        {row.job, row.ratio.value, row.ratio.low, row.ratio.high,
-         tone_of(row.ratio.low, row.ratio.high),
-         fmt::format("{:.3f}{}", row.ratio.value, row.is_predicted ? " predicted" : "")});
-  }
   Table table = table_at(
       json, at + "/benchmark_ratios", "Benchmarks on " + platform.platform,
       {texts("job"), ratios("ratio", "ratio/value"), ratios("from", "ratio/low", "95 % interval"),
        ratios("to", "ratio/high", "95 % interval"), figures("weight"), texts("predicted")});
   link_jobs(table, frame, "job");
-  return {id, "Benchmarks on " + platform.platform, {intervals(plot), table}};
+  table.plots = {{.draw = Draw::kInterval,
+                  .caption = fmt::format(
+                      "Time here ÷ time on {} by benchmark, with 95 % intervals.", data.baseline),
+                  .columns = {1, 2, 3},
+                  .reference = 1}};
+  return {id, "Benchmarks on " + platform.platform, {table}};
 }
 
 std::string ranking_text(const fleet::PlatformComparison& data) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
+#include "cli/pages/document/from_json.h"
 #include "cli/pages/prediction/prediction_page.h"
 
 namespace understudy::pages {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "cli/common/figures.h"
-#include "cli/pages/html/from_json.h"
-#include "cli/pages/plots/plots.h"
+#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/table.h"
 
 namespace understudy::pages {
 namespace {
@@ -118,26 +118,21 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
 }
 
 Section parts_section(const Prediction& prediction, const Json& document) {
-  Bars plot{"Where an iteration goes, ms.", "ms", {}, {}};
+  std::vector<Column> columns = {ids("rank")};
+  Plot plot{.caption = "Where an iteration goes, ms.", .unit = "ms"};
   Table table{.id = "part-table",
               .caption = fmt::format("Iteration of rank {}{}", prediction.slowest_rank,
                                      prediction.world_size == 1 ? "" : ", the slowest"),
               .columns = {texts("part"), figures("ms"), shares("share")}};
   for (const auto& [title, key] : kParts) {
-    plot.series.emplace_back(title);
+    plot.columns.push_back(columns.size());
+    columns.push_back(figures(title, fmt::format("breakdown_ms/{}", key)));
     table.rows.push_back({title, cell_of(document.at("breakdown_ms").at(key)), Cell()});
   }
-  constexpr std::size_t kMostDrawn = 16;
-  for (const Json& rank : document.at("ranks")) {
-    if (plot.rows.size() < kMostDrawn) {
-      BarRow& bar =
-          plot.rows.emplace_back(BarRow{fmt::format("rank {}", rank.at("rank").get<int>()), {}});
-      for (const auto& [title, key] : kParts) {
-        bar.values.emplace_back(rank.at("breakdown_ms").at(key).get<double>());
-      }
-    }
-  }
-  return {"parts", "Where the time goes", {bars(plot), with_shares(std::move(table))}};
+  return {"parts",
+          "Where the time goes",
+          {drawn(table_at(document, "/ranks", "", std::move(columns)), std::move(plot)),
+           with_shares(std::move(table))}};
 }
 
 Section ranks_section(const Prediction& prediction, const Json& document, std::size_t top) {
@@ -169,22 +164,19 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
 }
 
 Section classes_section(const Prediction& prediction, const Json& document) {
-  Bars plot{"Time by class of operator, ms an iteration.", "ms", {"predicted"}, {}};
-  for (const et_schema::PredictedClass& row : prediction.classes) {
-    plot.rows.push_back({row.name, {row.ms}});
-  }
-  return {"classes",
-          "Time by class",
-          {bars(plot),
-           with_shares(table_at(
-               document, "/classes",
-               fmt::format("Operators of rank {}, by class: on the device where they have work "
-                           "there, else on the host",
-                           prediction.slowest_rank),
-               {texts("class", "name"),
-                counts("calls", "count"),
-                figures("ms"),
-                {"share", CellKind::kShare}}))}};
+  Table table = with_shares(table_at(
+      document, "/classes",
+      fmt::format(
+          "Operators of rank {}, by class: on the device where they have work there, else on "
+          "the host",
+          prediction.slowest_rank),
+      {texts("class", "name"),
+       counts("calls", "count"),
+       figures("ms"),
+       {"share", CellKind::kShare}}));
+  table.plots = {
+      {.caption = "Time by class of operator, ms an iteration.", .columns = {2}, .unit = "ms"}};
+  return {"classes", "Time by class", {std::move(table)}};
 }
 
 Section path_section(const Prediction& prediction, const Json& document, std::size_t top) {
@@ -261,7 +253,7 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
   page.sections = {
       {"what-if", "What-ifs", {what_if_table(prediction, options)}},
       parts_section(prediction, document),
-      {"timeline", "Timeline", {timeline(lanes)}},
+      {"timeline", "Timeline", {lanes, lanes_table(lanes)}},
       ranks_section(prediction, document, options.top),
       classes_section(prediction, document),
       path_section(prediction, document, options.top),

@@ -4,7 +4,7 @@
 
 #include "cli/common/json_csv.h"
 #include "et_schema/formats/report/report_json.h"
-#include "parts.h"
+#include "report_parts.h"
 
 namespace understudy::pages {
 namespace {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/pages/comparison/comparison_page.h"
-#include "cli/pages/plots/plots.h"
 #include "cli/pages/prediction/prediction_page.h"
 #include "cli/pages/report/report_page.h"
 #include "et_schema/model/losses.h"
@@ -199,7 +198,8 @@ Page timeline_sample(const Words& words) {
   page.verdict = words.of("Two ranks.");
   page.findings = {words.of("one finding")};
   page.figures = {{{words.of("ranks"), words.of("2")}, words.of("note")}};
-  page.sections = {{"timeline", words.of("Timeline"), {timeline(two_ranks(words))}}};
+  const Timeline plot = two_ranks(words);
+  page.sections = {{"timeline", words.of("Timeline"), {plot, lanes_table(plot)}}};
   page.data_name = words.of("x.json");
   page.data = "{}";
   page.footer = words.of("footer");
@@ -244,9 +244,16 @@ SiteFrame sample_frame(const Words& words) {
 
 }  // namespace
 
-const Assets& short_assets() {
-  static const Assets assets{{"style", "sha256-style"}, {{"script", "sha256-script"}}};
-  return assets;
+HtmlParts parts_of(const std::string& html) {
+  HtmlParts parts{html, "", ""};
+  for (auto& [id, block] : {std::pair("page", &parts.page), std::pair("data", &parts.data)}) {
+    const std::string begin = fmt::format("<script type=\"application/json\" id=\"{}\">", id);
+    const std::size_t from = parts.around.find(begin) + begin.size();
+    const std::size_t end = parts.around.find("</script>", from);
+    *block = parts.around.substr(from, end - from);
+    parts.around.erase(from, end - from);
+  }
+  return parts;
 }
 
 Json sample_fleet(const Words& words, std::size_t jobs) {
@@ -452,7 +459,7 @@ Page large_page(std::size_t operators) {
   Page page = report_page(et_schema::merge({rank}, {}, et_schema::sample_report(1).environment));
   plot.names = names.texts();
   plot.lanes = {std::move(thread)};
-  page.sections.insert(page.sections.begin(), {"timeline", "Timeline", {timeline(plot)}});
+  page.sections.insert(page.sections.begin(), {"timeline", "Timeline", {plot}});
   return page;
 }
 

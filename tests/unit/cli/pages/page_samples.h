@@ -4,16 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "cli/pages/document/page.h"
 #include "cli/pages/fleet/fleet_pages.h"
-#include "cli/pages/html/page.h"
-#include "cli/pages/plots/timeline.h"
 #include "cli/pages/prediction/prediction_page.h"
 #include "fleet/comparer/compare.h"
 
 namespace understudy::pages {
 
-/// Assets of a few bytes: what a page holds beside them is easier to see.
-[[nodiscard]] const Assets& short_assets();
+/// What a page's file holds: its two blocks of JSON, and all around them.
+struct HtmlParts {
+  std::string around;
+  std::string page;
+  std::string data;
+};
+[[nodiscard]] HtmlParts parts_of(const std::string& html);
 
 /// Hands out the texts of a page: one that is told, or whatever a test wants in its place.
 struct Words {

@@ -32,9 +32,9 @@ TEST(PredictionPage, ExplainsWhatAQuestionChanges) {
 }
 
 TEST(PredictionPage, LeavesOutWhatThereIsNot) {
-  const std::string html = to_html(prediction_page(sample_prediction({}), {}, {}));
-  EXPECT_EQ(html.find("id=\"timeline\""), std::string::npos);
-  EXPECT_NE(html.find("id=\"assumed\""), std::string::npos);
+  const std::string json = to_page_json(prediction_page(sample_prediction({}), {}, {}));
+  EXPECT_EQ(json.find("\"id\":\"timeline\""), std::string::npos);
+  EXPECT_NE(json.find("\"id\":\"assumed\""), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "cli/common/figures.h"
+#include "cli/pages/document/from_json.h"
+#include "comparison_parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using comparer::DeviceRow;
+using comparer::DeviceStep;
+using Json = nlohmann::ordered_json;
+
+/// Names of kernels fill screens; the data has them whole.
+constexpr std::size_t kMostOfName = 70;
+
+Json row_json(const DeviceRow& row) {
+  const bool is_shared = row.a_ms && row.b_ms;
+  Json json = {{"name", row.name}};
+  if (!row.call.empty()) {
+    json["operator"] = row.call;
+  }
+  json["a_ms"] = row.a_ms ? Json(*row.a_ms) : Json();
+  json["b_ms"] = row.b_ms ? Json(*row.b_ms) : Json();
+  json["change_ms"] = row.change_ms();
+  json["ratio"] = is_shared && *row.a_ms > 0 ? Json(*row.b_ms / *row.a_ms) : Json();
+  json["a_launches"] = row.a_launches;
+  json["b_launches"] = row.b_launches;
+  json["on"] = is_shared ? "both" : row.a_ms ? "A only" : "B only";
+  return json;
+}
+
+Json rows_json(const std::vector<DeviceRow>& rows) {
+  Json list = Json::array();
+  for (const DeviceRow& row : rows) {
+    list.push_back(row_json(row));
+  }
+  return list;
+}
+
+Json side_json(const DeviceStep& step) {
+  return {{"file", step.file},
+          {"device", step.device},
+          {"step_ms", step.step_ms},
+          {"busy_ms", step.busy_ms},
+          {"idle", step.idle ? Json(*step.idle) : Json()}};
+}
+
+std::vector<Column> columns_of(const char* title) {
+  return {figures("A ms", "a_ms"),
+          figures("B ms", "b_ms"),
+          changes("change ms", "change_ms"),
+          ratios("B ÷ A", "ratio"),
+          figures("launches A", "a_launches"),
+          figures("B", "b_launches"),
+          shortened(texts(title, "name"), kMostOfName),
+          texts("on")};
+}
+
+std::string device_sentence(const Json& device) {
+  const Json& all = device.at("all");
+  const Json& shared = device.at("shared");
+  const double a_ms = all.at("a_ms").get<double>();
+  const double b_ms = all.at("b_ms").get<double>();
+  const auto name = [](const Json& side, const char* otherwise) {
+    const auto text = side.at("device").get<std::string>();
+    return text.empty() ? std::string(otherwise) : text;
+  };
+  return fmt::format(
+      "A step takes {} ms of device time on {}, {} ms on {}: {:.3f} times as long. Operators on "
+      "both sides are {} of it on A, {} on B.",
+      cli::figure_text(a_ms), name(device.at("a"), "A"), cli::figure_text(b_ms),
+      name(device.at("b"), "B"), b_ms / a_ms,
+      cli::share_text(shared.at("a_ms").get<double>() / a_ms),
+      cli::share_text(shared.at("b_ms").get<double>() / b_ms));
+}
+
+/// Where the step changed otherwise than the device's time in it did.
+std::string host_sentence(const Json& device) {
+  constexpr double kMuch = 0.1;
+  const auto of = [&](const char* side, const char* key) {
+    return device.at(side).at(key).get<double>();
+  };
+  const double step = of("b", "step_ms") / of("a", "step_ms");
+  const double on_device = of("b", "busy_ms") / of("a", "busy_ms");
+  const auto is_known = [&](const char* side) { return device.at(side).at("idle").is_number(); };
+  if (!(std::abs(step / on_device - 1) > kMuch) || !is_known("a") || !is_known("b")) {
+    return "";
+  }
+  return fmt::format(
+      " The step takes {:.3f} times as long: its device waits for the host in {} of it, {} on A.",
+      step, cli::share_text(of("b", "idle")), cli::share_text(of("a", "idle")));
+}
+
+}  // namespace
+
+Json device_json(const comparer::DeviceComparison& comparison) {
+  return {{"a", side_json(comparison.a)},
+          {"b", side_json(comparison.b)},
+          {"all", row_json(comparison.all)},
+          {"shared", row_json(comparison.shared)},
+          {"classes", rows_json(comparison.classes)},
+          {"operators", rows_json(comparison.calls)},
+          {"kernels", rows_json(comparison.kernels)}};
+}
+
+void add_device_sections(const Json& json, std::size_t top, Page& page) {
+  Table sides{.id = "device-table",
+              .caption = "Steps and devices",
+              .columns = {texts(""), figures("A"), figures("B")}};
+  const Json& device = json.at("device");
+  for (const auto& [title, key, kind] :
+       {std::tuple("device time, ms", "/all", "_ms"), std::tuple("launches", "/all", "_launches"),
+        std::tuple("device busy, ms", "", "/busy_ms"),
+        std::tuple("step, to the end of its device's work, ms", "", "/step_ms"),
+        std::tuple("device idle, of 1", "", "/idle")}) {
+    std::vector<Cell>& row = sides.rows.emplace_back();
+    row.emplace_back(std::string(title));
+    for (const char* const side : {"a", "b"}) {
+      const std::string at = fmt::format("{}/{}{}", key, side, kind);
+      row.push_back(cell_of(device.at(Json::json_pointer(at))));
+    }
+  }
+  const Table classes = table_at(json, "/device/classes",
+                                 "Device time by class of kernel, by change", columns_of("class"));
+  const Table calls = table_at(json, "/device/operators", "Device time by operator, by change",
+                               columns_of("operator"), top);
+  std::vector<Column> columns = columns_of("kernel");
+  columns.insert(columns.begin() + 6, shortened(texts("operator"), kMostOfName));
+  const Table kernels =
+      table_at(json, "/device/kernels",
+               "Kernels below their operators, by change: makers name them differently",
+               std::move(columns), top);
+  const Section section{"device", "On the device", {sides, classes, calls, kernels}};
+  page.sections.insert(page.sections.begin(), section);
+  page.findings.insert(page.findings.begin(), device_sentence(device) + host_sentence(device));
+}
+
+}  // namespace understudy::pages

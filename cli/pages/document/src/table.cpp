@@ -1,0 +1,116 @@
+#include "cli/pages/document/table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cli/common/figures.h"
+
+namespace understudy::pages {
+namespace {
+
+constexpr const char* kUnknown = "–";
+
+std::string number_text(double value, CellKind kind) {
+  // So large a number is a limit of its formula; its digits say nothing.
+  constexpr double kHuge = 1e15;
+  if (std::abs(value) >= kHuge) {
+    return fmt::format("{:.3e}", value);
+  }
+  switch (kind) {
+    case CellKind::kChange:
+      return (std::signbit(value) ? "" : "+") + cli::figure_text(value);
+    case CellKind::kRatio:
+      return fmt::format("{:.{}f}", value,
+                         std::abs(value) < 10    ? 3
+                         : std::abs(value) < 100 ? 1
+                                                 : 0);
+    case CellKind::kShare:
+      return cli::share_text(value);
+    case CellKind::kPercent:
+      return cli::percent_text(value);
+    case CellKind::kBytes:
+      return value >= 0 ? cli::with_bytes(static_cast<std::uint64_t>(value))
+                        : cli::figure_text(value);
+    case CellKind::kCount:
+      return value >= 0 && value == std::floor(value)
+                 ? cli::with_commas(static_cast<std::uint64_t>(value))
+                 : cli::figure_text(value);
+    default:
+      return cli::figure_text(value);
+  }
+}
+
+}  // namespace
+
+Column column_of(CellKind kind, std::string title, std::string key, std::string hint,
+                 double scale) {
+  if (key.empty()) {
+    key = title;
+  }
+  return {std::move(title), kind, std::move(key), std::move(hint), scale};
+}
+
+Column summed(Column column) {
+  column.is_sum = true;
+  return column;
+}
+Column shortened(Column column, std::size_t most_in_text) {
+  column.most_in_text = most_in_text;
+  return column;
+}
+
+Table drawn(Table table, Plot plot) {
+  table.shown = 0;
+  table.shown_in_text = 0;
+  table.plots.push_back(std::move(plot));
+  return table;
+}
+
+std::string address_of(const Link& link) {
+  // Nothing in a relative address can be taken for a scheme or a host.
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/#%";
+  std::string address = link.href.starts_with('/') ? "." : "";
+  for (const char character : link.href) {
+    address += kPlain.find(character) != std::string_view::npos
+                   ? std::string(1, character)
+                   : fmt::format("%{:02X}", static_cast<unsigned char>(character));
+  }
+  return address;
+}
+
+std::string fact_text(const Fact& fact) {
+  const std::string shown = cell_text(fact.value, fact.kind);
+  const bool is_known = !std::holds_alternative<std::monostate>(fact.value);
+  return fact.unit.empty() || !is_known ? shown : shown + " " + fact.unit;
+}
+
+Cell cell_of(const std::optional<double>& number) {
+  // + 0.0: a zero has no sign.
+  return number && std::isfinite(*number) ? Cell(*number + 0.0) : Cell();
+}
+
+Cell cell_of(const std::optional<std::uint64_t>& number) {
+  return number ? Cell(*number) : Cell();
+}
+
+std::string cell_text(const Cell& cell, CellKind kind) {
+  struct Visitor {
+    CellKind kind;
+    std::string operator()(std::monostate) const { return kUnknown; }
+    std::string operator()(const std::string& text) const { return text; }
+    std::string operator()(const Link& link) const { return link.text; }
+    std::string operator()(double value) const {
+      return std::isfinite(value) ? number_text(value, kind) : kUnknown;
+    }
+    std::string operator()(std::uint64_t value) const {
+      return kind == CellKind::kBytes ? cli::with_bytes(value)
+             : kind == CellKind::kId  ? std::to_string(value)
+                                      : cli::with_commas(value);
+    }
+  };
+  return std::visit(Visitor{kind}, cell);
+}
+
+}  // namespace understudy::pages

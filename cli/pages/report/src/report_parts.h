@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/page.h"
+#include "et_schema/model/report.h"
+#include "et_schema/model/report_fields.h"
+
+namespace understudy::pages {
+
+using Json = nlohmann::ordered_json;
+
+/// What sections are made of. Figures are taken from `json`, by their places there.
+struct ReportData {
+  const et_schema::Report& report;
+  Json json;
+};
+
+// Sections of the report; one without content has no blocks.
+
+[[nodiscard]] Section iterations_section(const ReportData& data);
+[[nodiscard]] Section original_section(const ReportData& data);
+[[nodiscard]] Section classes_section(const ReportData& data);
+[[nodiscard]] Section operators_section(const ReportData& data);
+[[nodiscard]] Section collectives_section(const ReportData& data);
+[[nodiscard]] Section ranks_section(const ReportData& data);
+[[nodiscard]] Section memory_section(const ReportData& data);
+[[nodiscard]] Section gpu_section(const ReportData& data);
+[[nodiscard]] Section coverage_section(const ReportData& data);
+[[nodiscard]] Section values_section(const ReportData& data);
+[[nodiscard]] Section losses_section(const ReportData& data);
+[[nodiscard]] Section pace_section(const ReportData& data);
+[[nodiscard]] Section system_section(const ReportData& data);
+[[nodiscard]] Section environment_section(const ReportData& data);
+
+/// A fact for each row of a table of report_fields.h, with the unit that its key ends with.
+/// `part`: where its figures stand, "/pace"; nothing for the top.
+template <typename Rows>
+void add_rows(Facts& facts, const Json& json, const std::string& part, const Rows& rows,
+              CellKind kind) {
+  for (const auto& row : rows) {
+    const std::string unit(et_schema::unit_of(row.key));
+    facts.push_back(
+        fact_at(json, part + "/" + row.key, row.text, kind, unit == "us" ? "µs" : unit));
+  }
+}
+
+/// The warnings of one of the report's figures.
+[[nodiscard]] Notes warnings_of(const et_schema::Report& report, std::string_view figure);
+
+/// What the document says first.
+struct ReportVerdict {
+  Tone tone = Tone::kNeutral;
+  std::string sentence;
+  std::vector<std::string> findings;
+};
+[[nodiscard]] ReportVerdict verdict_of(const et_schema::Report& report);
+
+/// The recorded step that a replay's iteration is held against: one that nothing observed, else the
+/// profiled one. Absent where none is recorded, or where the replay is a part of the step.
+[[nodiscard]] const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(
+    const et_schema::Report& report);
+
+/// "1 rank", "8 ranks".
+[[nodiscard]] std::string counted(std::uint64_t count, const std::string& noun);
+
+}  // namespace understudy::pages

@@ -1,0 +1,259 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "cli/pages/document/table.h"
+#include "report_parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using et_schema::OperatorTime;
+using et_schema::RankReport;
+using et_schema::Report;
+using Figure = std::optional<double>;
+
+std::string of_iteration(const Report& report) {
+  return report.world_size > 1 ? "an iteration (counts of all ranks, times of the slowest)"
+                               : "an iteration";
+}
+
+/// The two times that are held against each other. Of a device both are its own: what the host
+/// took there was issuing, in the original, and waiting, in the replay.
+struct Held {
+  Figure here_ms;
+  Figure recorded_ms;
+};
+
+Held held_of(const OperatorTime& row, bool has_device) {
+  const Figure recorded_ms = row.recorded_device_ms ? row.recorded_device_ms : row.recorded_ms;
+  return {has_device && recorded_ms ? row.device_ms.value_or(0) : row.ms, recorded_ms};
+}
+
+bool has_device_times(const Report& report) {
+  return std::ranges::any_of(report.total.operators,
+                             [](const OperatorTime& row) { return row.device_ms.has_value(); });
+}
+
+/// Operators of a class. Its recorded time is known where all of its operators' are.
+struct ClassTime {
+  std::string name;
+  std::uint64_t count = 0;
+  double ms = 0;
+  Figure here_ms = 0.0;
+  Figure recorded_ms = 0.0;
+};
+
+Figure sum_of(const Figure& a, const Figure& b) {
+  return a && b ? Figure(*a + *b) : std::nullopt;
+}
+
+std::vector<ClassTime> classes_of(const std::vector<OperatorTime>& operators, bool has_device) {
+  std::map<std::string, ClassTime> by_name;
+  for (const OperatorTime& row : operators) {
+    ClassTime& sum = by_name[row.op_class];
+    sum.name = row.op_class;
+    sum.count += row.count;
+    sum.ms += row.ms;
+    const Held held = held_of(row, has_device);
+    sum.here_ms = sum_of(sum.here_ms, held.here_ms);
+    sum.recorded_ms = sum_of(sum.recorded_ms, held.recorded_ms);
+  }
+  std::vector<ClassTime> classes;
+  for (auto& [name, row] : by_name) {
+    classes.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(classes,
+                           [](const ClassTime& a, const ClassTime& b) { return a.ms > b.ms; });
+  return classes;
+}
+
+double sum_ms(const std::vector<OperatorTime>& operators) {
+  return std::accumulate(operators.begin(), operators.end(), 0.0,
+                         [](double sum, const OperatorTime& row) { return sum + row.ms; });
+}
+
+Cell ratio_of(const Figure& value, const Figure& base) {
+  return value && base && *base > 0 ? cell_of(Figure(*value / *base)) : Cell();
+}
+
+/// Bars of the times that the ratio is of.
+Table class_bars(const std::vector<ClassTime>& classes, bool has_recorded) {
+  Table table{.id = "class-bars", .columns = {texts("class"), figures("replay")}};
+  Plot plot{.caption = "Time by class of operator, ms an iteration.", .columns = {1}, .unit = "ms"};
+  if (has_recorded) {
+    table.columns.push_back(figures("recorded"));
+    plot.columns.push_back(2);
+  }
+  for (const ClassTime& row : classes) {
+    table.rows.push_back({row.name, cell_of(row.here_ms)});
+    if (has_recorded) {
+      table.rows.back().push_back(cell_of(row.recorded_ms));
+    }
+  }
+  return drawn(std::move(table), std::move(plot));
+}
+
+/// "1980 → 1755": before and after.
+std::string before_after(const Figure& before, const Figure& after) {
+  const std::string first = cell_text(cell_of(before), CellKind::kFigure);
+  const std::string last = cell_text(cell_of(after), CellKind::kFigure);
+  return first == last ? first : first + " → " + last;
+}
+
+/// The clock in the window where it was sampled, else before and after it.
+std::string clock_text(const et_schema::GpuHealth& health) {
+  const et_schema::GpuSamples& samples = health.samples;
+  if (!samples.sm_clock_min_mhz || !samples.sm_clock_max_mhz) {
+    return before_after(health.before.sm_clock_mhz, health.after.sm_clock_mhz);
+  }
+  return *samples.sm_clock_min_mhz == *samples.sm_clock_max_mhz
+             ? fmt::format("{:.0f}", *samples.sm_clock_max_mhz)
+             : fmt::format("{:.0f}–{:.0f}", *samples.sm_clock_min_mhz, *samples.sm_clock_max_mhz);
+}
+
+}  // namespace
+
+Section classes_section(const ReportData& data) {
+  const Report& report = data.report;
+  const std::vector<ClassTime> classes =
+      classes_of(report.total.operators, has_device_times(report));
+  const bool has_recorded = std::ranges::any_of(
+      report.total.operators, [](const OperatorTime& row) { return row.recorded_ms.has_value(); });
+  const double all_ms = sum_ms(report.total.operators);
+  Table table{
+      .id = "class-table",
+      .caption = "Classes of operators, ms " + of_iteration(report) +
+                 (has_recorded ? "; recorded: in the original, where all of a class is known; of a "
+                                 "device its own time, in the bars and the ratio"
+                               : "; no recorded times are linked"),
+      .columns = {texts("class"), counts("calls"), figures("replay ms"), shares("share"),
+                  figures("recorded ms"), ratios("replay ÷ recorded")}};
+  for (const ClassTime& row : classes) {
+    table.rows.push_back({row.name, row.count, cell_of(Figure(row.ms)),
+                          cell_of(Figure(row.ms / all_ms)), cell_of(row.recorded_ms),
+                          ratio_of(row.here_ms, row.recorded_ms)});
+  }
+  return {"classes", "Time by class", {class_bars(classes, has_recorded), table}};
+}
+
+Section operators_section(const ReportData& data) {
+  const std::vector<OperatorTime>& operators = data.report.total.operators;
+  const bool has_device = has_device_times(data.report);
+  const double all_ms = sum_ms(operators);
+  constexpr std::size_t kShare = 4;
+  constexpr std::size_t kRatio = 6;
+  constexpr std::size_t kShownInText = 15;
+  std::vector<Column> columns = {
+      texts("operator", "name"),       texts("class"),
+      counts("calls", "count"),        figures("ms"),
+      {"share", CellKind::kShare},     figures("recorded ms", "recorded_ms"),
+      {"÷ recorded", CellKind::kRatio}};
+  if (has_device) {
+    columns.push_back(figures("device ms", "device_ms"));
+  }
+  if (std::ranges::any_of(
+          operators, [](const OperatorTime& row) { return row.recorded_device_ms.has_value(); })) {
+    columns.push_back(figures("recorded device ms", "recorded_device_ms"));
+  }
+  Table table = table_at(data.json, "/operators", "Operators, ms " + of_iteration(data.report),
+                         std::move(columns), kShownInText);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const Held held = held_of(operators[i], has_device);
+    table.rows[i][kShare] = cell_of(Figure(operators[i].ms / all_ms));
+    table.rows[i][kRatio] = ratio_of(held.here_ms, held.recorded_ms);
+  }
+  return {"operators", "Operators", {table, warnings_of(data.report, "operators")}};
+}
+
+Section collectives_section(const ReportData& data) {
+  std::vector<Column> columns = {
+      texts("collective", "name"),
+      texts("group"),
+      counts("ranks", "group_size"),
+      counts("calls", "count"),
+      byte_counts("bytes"),
+      figures("median µs", "median_us"),
+      figures("moving µs", "moving_us", 1, "what the call took on its last rank"),
+      figures("waiting µs", "waiting_us", 1, "for the last rank"),
+      figures("algbw GB/s", "algbw_gb_per_s"),
+      figures("busbw GB/s", "busbw_gb_per_s")};
+  Facts facts;
+  if (data.report.total.communication.in_flight_ms) {
+    const std::vector<Column> beside = {
+        figures("exposed µs", "exposed_us", 1, "that the host waited for, beside operators"),
+        figures("in flight µs", "in_flight_us", 1, "from start to end, beside operators"),
+        figures("spread µs", "arrival_spread_us", 1, "from the first rank's start to the last's"),
+        counts("last rank", "last_rank")};
+    columns.insert(columns.end(), beside.begin(), beside.end());
+    add_rows(facts, data.json, "/communication", et_schema::kCommunicationFigures,
+             CellKind::kFigure);
+  }
+  Table table =
+      table_at(data.json, "/collectives",
+               "Collectives, an iteration; bytes of one call, bandwidths as in nccl-tests",
+               std::move(columns));
+  return {"collectives", "Collectives", {table, facts, warnings_of(data.report, "collectives")}};
+}
+
+Section ranks_section(const ReportData& data) {
+  if (data.report.ranks.size() < 2) {
+    return {"ranks", "Ranks", {}};
+  }
+  return {
+      "ranks",
+      "Ranks",
+      {drawn(
+           table_at(data.json, "/ranks", "",
+                    {ids("rank"), figures("median", "iteration_ms/median"),
+                     figures("p10", "iteration_ms/p10"), figures("p90", "iteration_ms/p90")}),
+           {.draw = Draw::kInterval,
+            .caption = "Iteration time by rank: median, and from the 10th to the 90th percentile.",
+            .columns = {1, 2, 3},
+            .unit = "ms"}),
+       table_at(data.json, "/ranks", "Ranks",
+                {counts("rank"), figures("median ms", "iteration_ms/median"),
+                 figures("p99 ms", "iteration_ms/p99"), percents("coverage", "coverage/count"),
+                 counts("selected", "coverage/selected"), counts("mismatches", "output_mismatches"),
+                 counts("NaN", "values/nan"), counts("Inf", "values/inf"),
+                 counts("subnormal", "values/subnormal"), byte_counts("peak", "memory/peak_bytes"),
+                 byte_counts("externals", "memory/external_bytes")})}};
+}
+
+Section gpu_section(const ReportData& data) {
+  Table table{
+      .id = "gpu-table",
+      .caption = "GPUs, around iterations with nothing between them",
+      .columns = {counts("rank"), texts("GPU"), texts("SM MHz"), texts("°C"), figures("mean W"),
+                  figures("J"), figures("s", "", 1, "the window that these were taken over"),
+                  counts("iterations", "", "in that window"), byte_counts("peak"),
+                  byte_counts("reserved"), counts("driver allocations")}};
+  Notes without;
+  Notes warnings{.are_warnings = true};
+  for (const RankReport& rank : data.report.ranks) {
+    if (!rank.gpu) {
+      continue;
+    }
+    const et_schema::DeviceMemory& memory = rank.gpu->memory;
+    const et_schema::GpuHealth health = rank.gpu->health.value_or(et_schema::GpuHealth{});
+    const bool has_window = health.window_iterations > 0;
+    table.rows.push_back({static_cast<std::uint64_t>(rank.rank),
+                          health.name.empty() ? Cell() : Cell(health.name), clock_text(health),
+                          before_after(health.before.temperature_c, health.after.temperature_c),
+                          cell_of(health.mean_power_w), cell_of(health.energy_j),
+                          has_window ? cell_of(Figure(health.window_s)) : Cell(),
+                          has_window ? Cell(health.window_iterations) : Cell(), memory.peak_bytes,
+                          memory.peak_reserved_bytes, memory.driver_allocations});
+    if (!rank.gpu->health) {
+      without.texts.push_back(fmt::format("rank {}: {}", rank.rank, rank.gpu->no_health));
+    }
+    for (const std::string& warning : health.warnings) {
+      warnings.texts.push_back(fmt::format("rank {}: {}", rank.rank, warning));
+    }
+  }
+  return {"gpu", "GPU", {table, without, warnings}};
+}
+
+}  // namespace understudy::pages

@@ -1,0 +1,176 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/common/figures.h"
+#include "et_schema/formats/report/report_json.h"
+#include "report_parts.h"
+
+namespace understudy::pages {
+namespace {
+
+using cli::figure_text;
+using cli::with_commas;
+using et_schema::NamedCount;
+using et_schema::RankReport;
+using et_schema::Report;
+using et_schema::RunFigures;
+
+std::string time_text(const Report& report) {
+  const et_schema::IterationStats& stats = report.total.iteration_ms;
+  if (!stats.median) {
+    return "No iteration was measured";
+  }
+  std::string text = fmt::format("An iteration takes {} ms", figure_text(stats.median));
+  if (stats.median_low) {
+    text += fmt::format(" (95 % interval of the median: {} … {})", figure_text(stats.median_low),
+                        figure_text(stats.median_high));
+  }
+  if (const auto* const row = recorded_step(report)) {
+    const double recorded_ms = *(report.total.original.*row->value);
+    text += fmt::format(", {:.3f} times the original's {} ms", *stats.median / recorded_ms,
+                        figure_text(recorded_ms));
+    if (report.total.pace.mode == "asap") {
+      text += " (without its host's gaps)";
+    }
+  }
+  return text;
+}
+
+std::string coverage_text(const et_schema::Coverage& coverage) {
+  if (coverage.selected == 0) {
+    return "no operator was selected";
+  }
+  // Operators of the program say nothing of what its labels and graphs launched.
+  const std::string share =
+      coverage.time && !coverage.device_time.empty()
+          ? fmt::format(" ({} of the step's device time)", cli::percent_text(coverage.time))
+          : std::string();
+  if (coverage.exact == coverage.selected) {
+    return fmt::format("all {} operators were replayed as recorded{}",
+                       with_commas(coverage.selected), share);
+  }
+  return fmt::format("{} of {} operators were replayed{}, {} of them as recorded",
+                     cli::percent_text(coverage.count), with_commas(coverage.selected), share,
+                     with_commas(coverage.exact));
+}
+
+/// "2 operators were dropped: my::op (no such operator), …".
+void add_verdict_rows(std::vector<std::string>& findings, const std::vector<NamedCount>& rows,
+                      const char* what) {
+  constexpr std::size_t kNamed = 3;
+  std::uint64_t count = 0;
+  std::vector<std::string> names;
+  for (const NamedCount& row : rows) {
+    count += row.count;
+    if (names.size() < kNamed) {
+      names.push_back(row.note.empty() ? row.name : fmt::format("{} ({})", row.name, row.note));
+    }
+  }
+  if (count > 0) {
+    findings.push_back(fmt::format("{} {} {}: {}{}.", counted(count, "operator"),
+                                   count == 1 ? "was" : "were", what, fmt::join(names, ", "),
+                                   rows.size() > kNamed ? ", …" : ""));
+  }
+}
+
+void add_values(std::vector<std::string>& findings, const RunFigures& total) {
+  const et_schema::ValueHealth& values = total.values;
+  if (values.nan > 0) {
+    const auto first =
+        std::ranges::find(total.value_findings, "nan", &et_schema::ValueFinding::kind);
+    findings.push_back(fmt::format(
+        "{} hold{} NaN{}: the step computes with other numbers than the original, unless that had "
+        "NaN too.",
+        counted(values.nan, "tensor"), values.nan == 1 ? "s" : "",
+        first == total.value_findings.end()
+            ? ""
+            : fmt::format(", first of node {} ({})", first->node, first->name)));
+  }
+  if (values.inf + values.subnormal > 0) {
+    findings.push_back(
+        fmt::format("Values that change timings: {} with infinities, {} with subnormal numbers.",
+                    counted(values.inf, "tensor"), values.subnormal));
+  }
+}
+
+void add_gpu_warnings(std::vector<std::string>& findings, const Report& report) {
+  for (const RankReport& rank : report.ranks) {
+    if (!rank.gpu || !rank.gpu->health) {
+      continue;
+    }
+    for (const std::string& warning : rank.gpu->health->warnings) {
+      findings.push_back(fmt::format("Rank {}: {}.", rank.rank, warning));
+    }
+  }
+}
+
+std::vector<std::string> findings_of(const Report& report) {
+  const RunFigures& total = report.total;
+  std::vector<std::string> findings;
+  if (!total.complete) {
+    findings.push_back(fmt::format("Not complete: ended by {} after {} and {}.",
+                                   total.measurement.ended_by,
+                                   counted(total.iteration_ms.samples.size(), "iteration"),
+                                   counted(total.measurement.timing_passes, "timing pass")));
+  }
+  if (report.environment.backend == et_schema::kSimulatedComms) {
+    const auto comms = report.environment.settings.find("comms");
+    findings.push_back(fmt::format(
+        "Communication is {}: this rank ran alone, and each call took the time that it would take "
+        "among all ranks. Nothing was sent.",
+        comms == report.environment.settings.end() ? "simulated" : comms->second));
+  }
+  add_verdict_rows(findings, total.coverage.dropped, "dropped");
+  add_verdict_rows(findings, total.coverage.stubbed, "stubbed");
+  if (total.output_mismatches > 0) {
+    findings.push_back(
+        fmt::format("{} of {} outputs differ from the recorded shape, dtype or stride.",
+                    with_commas(total.output_mismatches), with_commas(total.outputs_checked)));
+  }
+  add_values(findings, total);
+  for (const et_schema::MeasurementWarning& warning : report.warnings) {
+    findings.push_back(warning.text + ".");
+    char& first = findings.back().front();
+    first = first >= 'a' && first <= 'z' ? static_cast<char>(first - 'a' + 'A') : first;
+  }
+  add_gpu_warnings(findings, report);
+  return findings;
+}
+
+}  // namespace
+
+const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(const Report& report) {
+  const et_schema::FigureRow<et_schema::OriginalStep>* recorded = nullptr;
+  for (const auto& row : et_schema::kOriginalFigures) {
+    const bool is_step = row.value == &et_schema::OriginalStep::step_ms ||
+                         row.value == &et_schema::OriginalStep::unprofiled_ms;
+    // The unprofiled step stands behind the profiled one.
+    if (is_step && report.filters.empty() && (report.total.original.*row.value).value_or(0) > 0) {
+      recorded = &row;
+    }
+  }
+  return recorded;
+}
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+  const std::string plural = noun.ends_with('s') ? "es" : "s";
+  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : plural);
+}
+
+ReportVerdict verdict_of(const Report& report) {
+  ReportVerdict verdict;
+  verdict.findings = findings_of(report);
+  const bool is_bad = !report.total.complete || !report.total.iteration_ms.median;
+  verdict.tone = is_bad ? Tone::kBad : verdict.findings.empty() ? Tone::kGood : Tone::kAttention;
+  const std::string last =
+      verdict.findings.empty()
+          ? "nothing speaks against these figures"
+          : fmt::format("{} to know", counted(verdict.findings.size(), "thing"));
+  verdict.sentence =
+      fmt::format("{}; {}; {}.", time_text(report), coverage_text(report.total.coverage), last);
+  return verdict;
+}
+
+}  // namespace understudy::pages
