@@ -1,14 +1,14 @@
 """Collectives and messages, by torch.distributed."""
 
-import torch
 import torch.distributed as dist
 
 _groups = []
 
 
-def start(device_type, groups, ranks):
-    """Joins the other ranks; groups: the members of each, none for all ranks."""
-    dist.init_process_group("nccl" if device_type == "cuda" else "gloo")
+def start(backend, groups, ranks):
+    """Joins the other ranks; backend None: the device's own; groups: the members of each, none for all ranks."""
+    alone = {"store": dist.HashStore(), "rank": 0, "world_size": 1}  # torchrun is not needed
+    dist.init_process_group(backend, **(alone if ranks == 1 else {}))
     _groups.extend(dist.new_group(members or list(range(ranks))) for members in groups)
 
 
@@ -16,11 +16,11 @@ def finish():
     dist.destroy_process_group()
 
 
-def most(value):
-    """The largest of all ranks' numbers."""
-    tensor = torch.tensor([float(value)], dtype=torch.float64)
-    dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
-    return tensor.item()
+def all_of(value):
+    """The values of all ranks."""
+    values = [None] * dist.get_world_size()
+    dist.all_gather_object(values, value)
+    return values
 
 
 class Work:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ranks by MPI. One rank alone (--rank K) moves its own data.
+// Ranks by MPI.
 
 #include <ATen/core/Tensor.h>
 #include <mpi.h>
@@ -21,24 +21,18 @@ struct Call;
 class Comms {
  public:
   /// `groups`: ranks by process group, none of the whole job's.
-  Comms(const std::vector<std::vector<int>>& groups, int ranks, int rank)
-      : groups_(groups), recorded_size_(ranks), alone_(rank >= 0), recorded_rank_(rank) {
+  Comms(const std::vector<std::vector<int>>& groups, int ranks) : groups_(groups), size_(ranks) {
+    current() = this;
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     int size = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    if (rank >= ranks) {
-      problem_ = "--rank " + std::to_string(rank) + ": the benchmark has " + std::to_string(ranks) +
-                 " ranks";
-    } else if (!alone_ && size != ranks) {
+    if (size != ranks) {
       problem_ = "this benchmark has " + std::to_string(ranks) + " ranks, " + std::to_string(size) +
-                 " were started: mpirun -np " + std::to_string(ranks) +
-                 ", or --rank K for one alone";
-    }
-    if (alone_ || problem_)
+                 " were started: mpirun -np " + std::to_string(ranks);
       return;
-    recorded_rank_ = rank_;
+    }
     for (const std::vector<int>& members : groups_) {
       const bool is_member =
           members.empty() || std::find(members.begin(), members.end(), rank_) != members.end();
@@ -58,26 +52,21 @@ class Comms {
     return comms;
   }
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
-  [[nodiscard]] int recorded_rank() const { return recorded_rank_; }
-  [[nodiscard]] int rank() const { return alone_ ? 0 : rank_; }
-  [[nodiscard]] int size() const { return alone_ ? 1 : recorded_size_; }
-  [[nodiscard]] bool is_first() const { return rank() == 0; }
-  [[nodiscard]] bool is_alone() const { return alone_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm communicator(std::size_t group) const { return communicators_.at(group); }
   /// Its rank in a process group, and that one's size.
   [[nodiscard]] std::pair<int, int> place(std::size_t group) const {
     if (group >= groups_.size() || groups_[group].empty())
-      return {recorded_rank_, recorded_size_};
+      return {rank_, size_};
     const std::vector<int>& ranks = groups_[group];
-    const auto self = std::find(ranks.begin(), ranks.end(), recorded_rank_);
+    const auto self = std::find(ranks.begin(), ranks.end(), rank_);
     return {self == ranks.end() ? 0 : static_cast<int>(self - ranks.begin()),
             static_cast<int>(ranks.size())};
   }
   /// This rank's share of the host's cores.
   [[nodiscard]] int cores() const {
     const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    if (alone_)
-      return all;
     MPI_Comm host = MPI_COMM_NULL;
     int here = 1;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host);
@@ -85,22 +74,16 @@ class Comms {
     MPI_Comm_free(&host);
     return std::max(1, all / here);
   }
-  void barrier() const {
-    if (!alone_)
-      MPI_Barrier(MPI_COMM_WORLD);
-  }
+  void barrier() const { MPI_Barrier(MPI_COMM_WORLD); }
   [[nodiscard]] bool any_rank(bool here) const {
     int any = here ? 1 : 0;
-    if (!alone_)
-      MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return any != 0;
   }
   /// An iteration takes as long as on the slowest rank.
   void max_of_ranks(std::vector<double>& values) const {
-    if (!alone_) {
-      MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
-                    MPI_MAX, MPI_COMM_WORLD);
-    }
+    MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
+                  MPI_COMM_WORLD);
   }
   /// Ends all ranks.
   static void abort() {
@@ -114,9 +97,7 @@ class Comms {
 
  private:
   const std::vector<std::vector<int>>& groups_;
-  int recorded_size_;
-  bool alone_;
-  int recorded_rank_;
+  int size_;
   int rank_ = 0;
   std::optional<std::string> problem_;
   std::vector<MPI_Comm> communicators_;

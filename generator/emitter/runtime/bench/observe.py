@@ -1,8 +1,10 @@
-"""Checksums of what operators give."""
+"""What operators give, as checksums, and how long they take."""
+
+import time
+import weakref
 
 import numpy as np
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from .random import GOLDEN, MASK, mix_one
 
@@ -12,11 +14,10 @@ def checksum(tensor):
         return "-"
     if tensor.layout != torch.strided or tensor.is_meta or tensor.is_quantized:
         return "opaque"
-    if tensor._is_zerotensor():  # without memory
-        tensor = torch.zeros_like(tensor)
-    rows = tensor.detach().resolve_conj().resolve_neg().cpu().flatten()
-    # A copy has a stride of 1, of a single element too.
-    data = rows.clone(memory_format=torch.contiguous_format).view(torch.uint8).numpy().tobytes()
+    # A copy has memory of its own and a stride of 1, of a single element too.
+    rows = torch.empty(tensor.numel(), dtype=tensor.dtype)
+    rows.view(tensor.shape).copy_(tensor)
+    data = rows.view(torch.uint8).numpy().tobytes()
     total = mix_one(len(data) + GOLDEN)
     words = np.frombuffer(data + b"\0" * (-len(data) % 8), dtype="<u8")
     for word in words.tolist():
@@ -49,7 +50,7 @@ class FreshMemory:
               "swapaxes", "swapdims", "::t_", "transpose")
 
     def __init__(self):
-        self._unwritten = {}  # while it is known here, a storage's address is no other's
+        self._unwritten = weakref.WeakValueDictionary()  # storages by id
 
     def is_shown(self, op, result, tensor):
         """Whether a result holds elements that nobody wrote; to be asked of each, in order."""
@@ -59,36 +60,43 @@ class FreshMemory:
             return is_new
         storage = tensor.untyped_storage()
         if is_new:
-            self._unwritten[storage._cdata] = StorageWeakRef(storage)
+            self._unwritten[id(storage)] = storage
             return True
-        if storage._cdata not in self._unwritten:
+        if id(storage) not in self._unwritten:
             return False
         writes = base.endswith("_") or "out" in overload
         if not writes or any(part in base for part in self.PARTLY):
             return True
         if tensor.nbytes >= storage.nbytes():
-            del self._unwritten[storage._cdata]
+            del self._unwritten[id(storage)]
         return False
 
 
-class Recorder:
-    """Stands in for torch.ops in a step, and notes what each call gives."""
+def noting_checksums(lines):
+    """Of an operator by its name one that notes its results in `lines`."""
+    fresh = FreshMemory()
 
-    def __init__(self, target, lines, path=(), fresh=None):
-        self._target, self._lines, self._path = target, lines, path
-        self._fresh = FreshMemory() if fresh is None else fresh
+    def wrap(name, operator):
+        def call(*given, **named):
+            result = operator(*given, **named)
+            flat = []
+            for value in result if isinstance(result, (list, tuple)) else [result]:
+                flat += list(value) if isinstance(value, (list, tuple)) else [value]
+            flat = [v for v in flat if v is None or isinstance(v, torch.Tensor)] if result is not None else []
+            noted = ["fresh" if fresh.is_shown(name, i, v) else checksum(v) for i, v in enumerate(flat)]
+            lines.append(" ".join([name] + noted))
+            return result
+        return call
+    return wrap
 
-    def __getattr__(self, name):
-        return Recorder(getattr(self._target, name), self._lines, self._path + (name,), self._fresh)
 
-    def __call__(self, *args, **kwargs):
-        result = self._target(*args, **kwargs)
-        space, name, overload = self._path
-        full = f"{space}::{name}" + ("" if overload == "default" else f".{overload}")
-        flat = []
-        for value in result if isinstance(result, (list, tuple)) else [result]:
-            flat += list(value) if isinstance(value, (list, tuple)) else [value]
-        flat = [v for v in flat if v is None or isinstance(v, torch.Tensor)] if result is not None else []
-        noted = ["fresh" if self._fresh.is_shown(full, i, v) else checksum(v) for i, v in enumerate(flat)]
-        self._lines.append(" ".join([full] + noted))
-        return result
+def timing(times):
+    """Of an operator one that adds the milliseconds of its calls on the host to `times`, by its name."""
+    def wrap(name, operator):
+        def call(*given, **named):
+            begin = time.perf_counter()
+            result = operator(*given, **named)
+            times[name] = times.get(name, 0.0) + (time.perf_counter() - begin) * 1000
+            return result
+        return call
+    return wrap

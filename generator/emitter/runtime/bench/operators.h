@@ -53,12 +53,6 @@ Numbers repeated(std::size_t count, Number number) {
 /// results.
 using StandIn = std::function<std::vector<c10::IValue>(const c10::FunctionSchema& recorded,
                                                        const std::vector<c10::IValue>& given)>;
-/// Finds them by name; unless a header beside this one sets it, there are none.
-inline StandIn (*&stand_in_finder())(const std::string&) {
-  static StandIn (*finder)(const std::string&) = nullptr;
-  return finder;
-}
-
 /// An operator by the schema that the trace recorded. Today's may have more arguments, which get
 /// their defaults, or the same ones in another order. Without one `otherwise` runs.
 class Operator {
@@ -90,8 +84,6 @@ class Operator {
     const auto found = c10::Dispatcher::singleton().findSchema(recorded.operator_name());
     if (!found)
       stand_in_ = otherwise_;
-    if (!found && !stand_in_ && stand_in_finder() != nullptr)
-      stand_in_ = stand_in_finder()(recorded.operator_name().name);
     if (stand_in_) {
       schema_ = recorded;
       return;

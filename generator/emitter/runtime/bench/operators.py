@@ -1,6 +1,122 @@
-"""Operators of other libraries."""
+"""Operators that PyTorch has on one device only, changes from release to release, or leaves to other libraries."""
 
 import torch
+from torch import jit
+from torch.nn import functional
+
+from .tensors import device
+
+
+def names_of(arguments):
+    return arguments.replace("…", "out logsumexp cum_seq_q cum_seq_k max_q max_k dropout_p is_causal philox_seed philox_offset").split()
+
+
+# Kernels of scaled_dot_product_attention: the device that has them, the arguments of the forward and of the backward operator, and how
+# many results the forward one has.
+ATTENTION = {
+    "flash_attention_for_cpu": ("cpu", "query key value dropout_p is_causal",
+                                "grad_out query key value out logsumexp dropout_p is_causal", 2),
+    "flash_attention": ("cuda", "query key value dropout_p is_causal return_debug_mask", "grad_out query key value …", 9),
+    "efficient_attention": ("cuda", "query key value attn_mask compute_log_sumexp dropout_p is_causal",
+                            "grad_out query key value attn_mask out logsumexp philox_seed philox_offset dropout_p grad_input_mask "
+                            "is_causal", 4),
+    "cudnn_attention": ("cuda", "query key value attn_mask compute_log_sumexp dropout_p is_causal return_debug_mask",
+                        "grad_out query key value out logsumexp philox_seed philox_offset attn_mask cum_seq_q cum_seq_k max_q max_k "
+                        "dropout_p is_causal", 9),
+    "fused_attention_overrideable": ("xpu", "query key value attn_mask dropout_p is_causal return_debug_mask",
+                                     "grad_out query key value attn_mask grad_input_mask …", 9)}
+GROUPED_QUERIES = (2, 9)  # release from which flash_attention_for_cpu has them
+RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
+
+
+def attend(given):
+    """The public operator, recorded by autograd: its result and what it was made from."""
+    leaves = [given[name].detach().requires_grad_() for name in ("query", "key", "value")]
+    with torch.enable_grad():
+        groups = leaves[0].size(1) // leaves[1].size(1)
+        repeated = [t.repeat_interleave(groups, 1) if groups > 1 else t for t in leaves[1:]]
+        result = functional.scaled_dot_product_attention(
+            leaves[0], *repeated, attn_mask=given.get("attn_mask"), dropout_p=given.get("dropout_p", 0.0),
+            is_causal=given.get("is_causal", False), scale=given.get("scale"))
+    return result, leaves
+
+
+def attention(names, count):
+    def forward(*given, **named):
+        graph = attend(dict(zip(names, given)) | named)
+        others = [graph[0].new_empty(0) for _ in range(count - 1)]
+        others[0].graph = graph  # the backward operator reads this result
+        return (graph[0].detach(), *others)
+    return forward
+
+
+def attention_backward(names):
+    def backward(*given, **named):
+        given = dict(zip(names, given)) | named
+        result, leaves = getattr(given["logsumexp"], "graph", None) or attend(given)
+        gradients = torch.autograd.grad(result, leaves, given["grad_out"], retain_graph=True)
+        return (*gradients, None) if "grad_input_mask" in names else gradients
+    return backward
+
+
+def batch_norm(*given):
+    return (*torch.ops.aten.native_batch_norm.default(*given), given[0].new_empty(0, dtype=torch.uint8))
+
+
+def batch_norm_backward(values, gradient, weight, mean, variance, saved_mean, saved_variance, epsilon, *_):
+    return torch.ops.aten.native_batch_norm_backward.default(
+        gradient, values, weight, mean, variance, saved_mean, saved_variance, True, epsilon, [True] * 3)
+
+
+def public(name):
+    """Of an operator for one device only: whether this device has it, and a function of public operators that does the same."""
+    kind, is_cuda = device().type, device().type == "cuda"
+    if name.startswith("aten::_scaled_dot_product_"):
+        kernel, is_backward, _ = name.removeprefix("aten::_scaled_dot_product_").partition("_backward")
+        where, arguments, backward_arguments, count = ATTENTION.get(kernel, (kind, "", "", 0))
+        function = attention_backward(names_of(backward_arguments)) if is_backward else attention(names_of(arguments), count)
+        return kind == where, function
+    if name.startswith(("aten::cudnn_batch_norm", "aten::miopen_batch_norm")):
+        has_it = is_cuda and ("miopen" in name) == (torch.version.hip is not None)
+        return has_it, batch_norm_backward if name.endswith("_backward") else batch_norm if "cudnn" in name else (
+            lambda *given: batch_norm(*given)[:3])
+    return True, None
+
+
+def chosen(name, operator, note):
+    """The operator, or what stands for it here; `note` is called with the name and what stands for it."""
+    has_it, function = public(name)
+    if function is None:
+        return operator
+    if not has_it or operator is None:
+        note(name, "public operators")
+        return function
+    if not name.startswith("aten::_scaled_dot_product_flash_attention_for_cpu") or RELEASE >= GROUPED_QUERIES:
+        return operator
+    query = int(name.endswith("_backward"))
+
+    def by_heads(*given, **named):
+        if given[query].size(1) == given[query + 1].size(1):
+            return operator(*given, **named)
+        note(name, "public operators: grouped queries")
+        return function(*given, **named)
+    return by_heads
+
+
+class Operators:
+    """torch.ops as a step calls it: each operator as wrap(name, operator) has it, None for one that is not there."""
+
+    def __init__(self, wrap, target=torch.ops, path=()):
+        self._wrap, self._target, self._path = wrap, target, path
+
+    def __getattr__(self, name):
+        target, path = getattr(self._target, name, None), self._path + (name,)
+        if len(path) < 3:
+            found = Operators(self._wrap, target, path)
+        else:
+            found = self._wrap("::".join(path[:2]) + ("" if name == "default" else "." + name), target)
+        setattr(self, name, found)
+        return found
 
 
 class Operator:
@@ -13,21 +129,21 @@ class Operator:
 
     def __call__(self, *given):
         if self.call is None:
-            self.call = self.of_library() or self.of_row()
+            self.call = self.of_library() or self.of_row(torch.ops.aten)
         return self.call(*given)
 
     def of_library(self):
-        schema = torch._C.parse_schema(self.schema)
-        space, name = schema.name.split("::")
-        packet = getattr(getattr(torch.ops, space), name, None)
-        operator = getattr(packet, schema.overload_name or "default", None)
-        names = [argument.name for argument in schema.arguments[self.positional:]]
+        name, _, rest = self.schema.partition("(")
+        space, base, overload = (*name.replace("::", ".").split("."), "default")[:3]
+        operator = getattr(getattr(getattr(torch.ops, space), base, None), overload, None)
+        names = [argument.split()[-1] for argument in rest.partition(") ->")[0].split(", ")[self.positional:]]
         return operator and (lambda *given: operator(*given[:self.positional],
                                                      **dict(zip(names, given[self.positional:]))))
 
-    def of_row(self):
-        torch._C._set_graph_executor_optimize(False)  # each of its operators runs
-        unit = torch._C.CompilationUnit()
-        unit.define(self.source, lambda name: torch.ops.aten if name == "torch" else None)
-        row = unit.find_function("row")
-        return lambda *given: row(*(None if i < 0 else given[i] for i in self.arguments))
+    def of_row(self, torch):  # the name by which the source calls ATen's functions
+        row = jit.CompilationUnit(self.source).row
+
+        def call(*given):
+            with jit.optimized_execution(False):  # each of its operators runs
+                return row(*(None if i < 0 else given[i] for i in self.arguments))
+        return call

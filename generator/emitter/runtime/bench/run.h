@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comms.h"
@@ -42,6 +44,7 @@ struct Job {
   std::string name;                                           ///< what the benchmark is of
   std::vector<std::function<std::unique_ptr<Step>()>> ranks;  ///< by rank
   std::vector<std::vector<int>> groups;  ///< ranks by process group; empty: all
+  std::string report;                    ///< what it says before anything is measured
 };
 
 struct Flags {
@@ -50,7 +53,6 @@ struct Flags {
   int warmup = 2;
   int threads = 0;  ///< 0: the cores of this host, shared by its ranks
   std::uint64_t seed = 0;
-  int rank = -1;  ///< of a job of several ranks, this one alone
   bool restores = true;
   std::string device = "cpu";
   std::string report;
@@ -66,7 +68,6 @@ inline void print_help(const Job& job) {
       "  --warmup N        iterations before the measured ones (2)\n"
       "  --threads N       threads of an operator; 0: this host's cores, shared by its ranks (0)\n"
       "  --seed N          seed of the tensors' content (0)\n"
-      "  --rank K          rank K alone, its communication within itself\n"
       "  --device D        cpu, cuda or cuda:N (cpu)\n"
       "  --op-library LIB  a shared library with custom operators; may be given again\n"
       "  --report FILE     write the result to this file, as JSON\n"
@@ -117,8 +118,6 @@ inline Flags read_flags(int argc, char** argv, const Job& job) {
       flags.threads = static_cast<int>(number(0));
     } else if (flag == "--seed") {
       flags.seed = static_cast<std::uint64_t>(number(0));
-    } else if (flag == "--rank") {
-      flags.rank = static_cast<int>(number(0));
     } else if (flag == "--device") {
       flags.device = value();
     } else if (flag == "--report") {
@@ -174,7 +173,7 @@ class Runner {
  public:
   Runner(const Job& job, const Flags& flags, Comms& comms)
       : job_(job), flags_(flags), comms_(comms), maker_(flags.seed) {
-    step_ = job.ranks[static_cast<std::size_t>(comms.recorded_rank())]();
+    step_ = job.ranks[static_cast<std::size_t>(comms.rank())]();
   }
 
   void run() {
@@ -197,7 +196,7 @@ class Runner {
       spent_s += samples.back() / 1000;
     }
     comms_.max_of_ranks(samples);
-    if (comms_.is_first())
+    if (comms_.rank() == 0)
       report(samples, first_ms);
   }
 
@@ -318,34 +317,33 @@ class Runner {
                 comms_.size() == 1 ? "" : "s");
     if (flags_.report.empty())
       return;
-    std::string text =
-        "{\"format\":\"emitted-benchmark-report\",\"version\":1,\"name\":\"" + job_.name + "\"";
-    const auto add = [&text](const char* key, double value) {
-      char number[64];
-      std::snprintf(number, sizeof(number), ",\"%s\":%.6g", key, value);
-      text += number;
-    };
-    add("ranks", comms_.size());
-    add("threads", at::get_num_threads());
-    add("seed", static_cast<double>(flags_.seed));
-    add("warmup", flags_.warmup);
-    add("restore_every", static_cast<double>(restore_every_));
-    add("first_iteration_ms", first_ms);
-    text +=
-        ",\"device\":\"" + device().str() + "\",\"torch\":\"" TORCH_VERSION "\",\"iteration_ms\":{";
-    text.append("\"count\":").append(std::to_string(sorted.size()));
-    add("min", sorted.front());
-    add("p10", quantile(sorted, 0.1));
-    add("median", median);
-    add("p90", quantile(sorted, 0.9));
-    add("max", sorted.back());
-    text += ",\"samples\":[";
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      if (i > 0)
-        text += ',';
-      text += std::to_string(samples[i]);
+    std::string times = "{";
+    for (const auto& [key, share] :
+         {std::pair("min", 0.0), {"median", 0.5}, {"p10", 0.1}, {"p90", 0.9}, {"p99", 0.99}}) {
+      times.append("\"").append(key).append("\":").append(std::to_string(quantile(sorted, share)) +
+                                                          ",");
     }
-    write_file(flags_.report, text + "]}}\n");
+    times += "\"median_low\":null,\"median_high\":null,\"samples\":[";
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      times.append(i > 0 ? "," : "").append(std::to_string(samples[i]));
+    char date[32];
+    const std::time_t now = std::time(nullptr);
+    std::strftime(date, sizeof(date), "\"%Y-%m-%dT%H:%M:%SZ\"", std::gmtime(&now));
+    std::string text = job_.report;
+    const auto fill = [&text](const std::string& name, const std::string& value) {
+      const std::string mark = std::string("\"@").append(name).append("@\"");
+      for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += value.size())
+        text.replace(at, mark.size(), value);
+    };
+    fill("iteration_ms", times + "]}");
+    fill("first_iteration_ms", std::to_string(first_ms));
+    fill("startup_ms", "null");
+    fill("restore_every", std::to_string(restore_every_));
+    fill("date_utc", date);
+    fill("device", std::string("\"").append(device().str()).append("\""));
+    fill("threads", std::to_string(at::get_num_threads()));
+    fill("torch", "\"" TORCH_VERSION "\"");
+    write_file(flags_.report, text);
   }
 
   const Job& job_;
@@ -362,10 +360,9 @@ class Runner {
 inline int run(int argc, char** argv, const Job& job) {
   try {
     const Flags flags = read_flags(argc, argv, job);
-    Comms comms(job.groups, static_cast<int>(job.ranks.size()), flags.rank);
+    Comms comms(job.groups, static_cast<int>(job.ranks.size()));
     if (comms.problem())
       throw UsageError(*comms.problem());
-    Comms::current() = &comms;
     try {
       device() = at::Device(flags.device);
       at::set_num_threads(flags.threads > 0 ? flags.threads : comms.cores());

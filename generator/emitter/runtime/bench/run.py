@@ -1,19 +1,23 @@
 """Flags, warm-up, timing and report of an emitted benchmark."""
 
 import argparse
+import importlib
 import inspect
-import json
 import os
 import re
+import socket
 import statistics
 import sys
 import time
 
 import torch
 
-from . import comms
-from .observe import Recorder, checksum
-from .tensors import Maker, choose_device, device
+from . import comms, report
+from .observe import checksum, noting_checksums, timing
+from .operators import Operators, chosen, public
+from .tensors import Maker, choose_device, device, synchronize
+
+BEGIN = time.perf_counter()
 
 
 def arguments(name, ranks):
@@ -25,9 +29,13 @@ def arguments(name, ranks):
     parser.add_argument("--warmup", type=int, default=2, help="iterations before the measured ones (2)")
     parser.add_argument("--threads", type=int, default=0, help="threads of an operator; 0: PyTorch's choice")
     parser.add_argument("--seed", type=int, default=0, help="seed of the tensors' content (0)")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (cpu)")
+    parser.add_argument("--passes", type=int, default=3, help="iterations that time each operator, for --report (3)")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda, xpu, hpu, mps, cuda:1, … (cpu)")
+    parser.add_argument("--import", dest="imports", action="append", default=[], metavar="MODULE",
+                        help="a Python module to import first, as one that brings a device to PyTorch")
+    parser.add_argument("--backend", help="of torch.distributed (the device's own)")
     parser.add_argument("--op-library", action="append", default=[], help="a library with custom operators")
-    parser.add_argument("--report", help="write the result to this file, as JSON")
+    parser.add_argument("--report", help="write the result to this file, as a replay of Understudy does")
     parser.add_argument("--checksums", help="write a checksum of each operator's results to this file")
     parser.add_argument("--no-restore", action="store_true",
                         help="never give tensors their first content back between iterations")
@@ -37,20 +45,27 @@ def arguments(name, ranks):
     return given
 
 
-def synchronize():
-    if device().type == "cuda":
-        torch.cuda.synchronize()
-
-
 class Runner:
     def __init__(self, name, steps, given, rank, ranks):
         self.name, self.given, self.rank, self.ranks = name, given, rank, ranks
         self.step, self.maker = steps[rank](), Maker(given.seed)
         self.module = sys.modules[type(self.step).__module__]
         self.since_restore = self.iteration = 0
+        self.replaced = {}
+        self.module.ops = Operators(self.choose)
+
+    def choose(self, name, operator):
+        return chosen(name, operator, lambda op, by: self.replaced.setdefault(op, by))
+
+    def observed(self, wrap):
+        """Runs the step with each operator wrapped."""
+        ops = self.module.ops
+        self.module.ops = Operators(lambda name, operator: wrap(name, self.choose(name, operator)))
+        self.step.run()
+        self.module.ops = ops
 
     def most(self, value):
-        return value if self.ranks == 1 else comms.most(value)
+        return value if self.ranks == 1 else max(comms.all_of(value))
 
     def timed(self):
         self.most(0)
@@ -71,9 +86,7 @@ class Runner:
     def write_checksums(self):
         lines = []
         torch.manual_seed(self.given.seed)
-        ops, self.module.ops = self.module.ops, Recorder(torch.ops, lines)
-        self.step.run()
-        self.module.ops = ops
+        self.observed(noting_checksums(lines))
         lines += ["after: " + checksum(t) for t in self.maker.changed]
         path = self.given.checksums + ("" if self.ranks == 1 else f".{self.rank}")
         with open(path, "w", encoding="utf-8") as file:
@@ -82,7 +95,7 @@ class Runner:
 
     def find_zeros(self):
         """Optimizer states have zeros where the original's had: where the step writes none."""
-        if not self.most(bool(self.maker.with_zeros)):
+        if device().type == "meta" or not self.most(bool(self.maker.with_zeros)):
             return
         self.maker.clear_zeros()
         for i in range(4):
@@ -93,7 +106,7 @@ class Runner:
     def find_restore_interval(self):
         """Steps that learn from one batch for ever drift: after how many is the content given back?"""
         self.every = 0
-        if self.given.no_restore:
+        if self.given.no_restore or device().type == "meta":
             return
         self.every, begin = 1, time.perf_counter()
         for n in range(1, 17):
@@ -115,6 +128,7 @@ class Runner:
         self.step.make(self.maker)
         self.maker.fill_all()
         torch.manual_seed(self.given.seed)
+        startup_ms = (time.perf_counter() - BEGIN) * 1000
         first = self.timed()
         self.maker.fill_all()
         self.maker.remember()
@@ -124,60 +138,78 @@ class Runner:
         self.find_restore_interval()
         for _ in range(self.given.warmup):
             self.next_iteration()
-        samples = []
+        samples, cpu = [], time.process_time()
         while not samples or not self.most(
                 (self.given.iterations is not None and len(samples) >= self.given.iterations)
                 or (self.given.seconds is not None and sum(samples) >= 1000 * self.given.seconds)):
-            samples.append(self.most(self.next_iteration()))
+            samples.append(self.next_iteration())
+        cpu_ms = (time.process_time() - cpu) * 1000 / len(samples)
+        passes = [{} for _ in range(self.given.passes if self.given.report else 0)]
+        for times in passes:
+            self.most(0)
+            self.observed(timing(times))
+            synchronize()
+        by_iterations = len(samples) == self.given.iterations
+        measured = {"samples": samples, "cpu_ms": cpu_ms, "first_iteration_ms": first, "startup_ms": startup_ms,
+                    "ended_by": "iterations" if by_iterations else "seconds", "restore_every": self.every, "passes": passes,
+                    "replaced": self.replaced, "host": socket.gethostname()}
+        ranks = [measured] if self.ranks == 1 else comms.all_of(measured)
         if self.rank == 0:
-            self.report(samples, first)
+            self.show(ranks)
 
-    def report(self, samples, first):
-        median = statistics.median(samples)
+    def show(self, ranks):
+        samples = [max(times) for times in zip(*(rank["samples"] for rank in ranks))]
         threads = torch.get_num_threads()
-        print(f"{self.name}: {median:.3f} ms an iteration (median of {len(samples)}; {min(samples):.3f} to "
+        print(f"{self.name}: {statistics.median(samples):.3f} ms an iteration (median of {len(samples)}; {min(samples):.3f} to "
               f"{max(samples):.3f}), {threads} thread{'' if threads == 1 else 's'}, "
               f"{self.ranks} rank{'' if self.ranks == 1 else 's'}")
+        for name, by in sorted({row for rank in ranks for row in rank["replaced"].items()}):
+            print(f"{name}: by {by}")
+        if device().type == "meta":
+            print("The device meta holds no values and computes nothing: times are the host's, checksums say nothing of results.")
         if self.given.report:
-            with open(self.given.report, "w", encoding="utf-8") as file:
-                json.dump({"format": "emitted-benchmark-report", "version": 1, "name": self.name,
-                           "ranks": self.ranks, "threads": threads, "seed": self.given.seed,
-                           "warmup": self.given.warmup, "restore_every": self.every,
-                           "first_iteration_ms": first, "device": str(device()), "torch": torch.__version__,
-                           "iteration_ms": {"count": len(samples), "min": min(samples), "median": median,
-                                            "max": max(samples), "samples": samples}}, file)
+            report.write(self.given.report, self.given, ranks)
 
 
 def missing_operators(source):
     """Of the operators that a step's text calls by torch.ops, those that this PyTorch does not know."""
     called = sorted(set(re.findall(r"\bops\.(\w+)\.(\w+)", source)))
-    return [f"{library}::{name}" for library, name in called if not hasattr(getattr(torch.ops, library), name)]
+    return [f"{library}::{name}" for library, name in called
+            if not hasattr(getattr(torch.ops, library), name) and public(f"{library}::{name}")[1] is None]
+
+
+def refuse(why):
+    print(f"bench: {why}", file=sys.stderr)
+    sys.exit(2)
 
 
 def run(name, steps, groups):
     given = arguments(name, len(steps))
     ranks = int(os.environ.get("WORLD_SIZE", "1"))
     if ranks != len(steps):
-        print(f"bench: this benchmark has {len(steps)} ranks, {ranks} were started: "
-              f"torchrun --nproc-per-node {len(steps)} main.py", file=sys.stderr)
-        sys.exit(2)
-    for library in given.op_library:
-        torch.ops.load_library(library)
-    missing = {operator for step in steps
-               for operator in missing_operators(inspect.getsource(sys.modules[step.__module__]))}
+        refuse(f"this benchmark has {len(steps)} ranks, {ranks} were started: torchrun --nproc-per-node {len(steps)} main.py")
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    try:
+        for module in given.imports:
+            importlib.import_module(module)
+        for library in given.op_library:
+            torch.ops.load_library(library)
+        choose_device(given.device, local_rank)
+    except (ImportError, OSError, RuntimeError, AssertionError) as error:
+        refuse(f"{error}; does --device name one that this PyTorch has, or its module with --import?")
+    sources = {step: inspect.getsource(sys.modules[step.__module__]) for step in steps}
+    missing = {operator for source in sources.values() for operator in missing_operators(source)}
     if missing:
-        print(f"bench: this PyTorch has no operator {', '.join(sorted(missing))}: give the library that has it, "
-              "--op-library LIB.so", file=sys.stderr)
-        sys.exit(2)
-    choose_device(given.device)
+        refuse(f"PyTorch {torch.__version__} has no operator {', '.join(sorted(missing))}: use the release in which the trace was "
+               "recorded, or give the library that has it, --op-library LIB.so")
     if given.threads:
         torch.set_num_threads(given.threads)
-    rank = int(os.environ.get("RANK", "0"))
-    if ranks > 1:
-        comms.start(device().type, groups, ranks)
-    # The backward operators are in the step.
-    below_autograd = torch._C._AutoDispatchBelowAutograd()
-    Runner(name, steps, given, rank, ranks).run()
-    del below_autograd
-    if ranks > 1:
+    communicates = any("bench.communicate(" in source for source in sources.values())
+    if ranks > 1 or communicates:
+        comms.start(given.backend, groups, ranks)
+    try:
+        Runner(name, steps, given, int(os.environ.get("RANK", "0")), ranks).run()
+    except NotImplementedError as error:
+        refuse(f"{device()} lacks an operator of the step: {str(error).partition('. ')[0]}")
+    if ranks > 1 or communicates:
         comms.finish()

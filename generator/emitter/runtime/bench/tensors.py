@@ -8,9 +8,23 @@ from .zeros import Zeros
 _device = torch.device("cpu")
 
 
-def choose_device(name):
+def choose_device(name, local_rank):
+    """A device by its name; one without a number is this rank's of those of its type."""
     global _device
     _device = torch.device(name)
+    if _device.index is None and hasattr(device_module(), "set_device"):
+        device_module().set_device(local_rank)
+    torch.empty(1, device=_device)  # fails if it is not there
+
+
+def device_module():
+    """torch.cuda, torch.xpu, torch.hpu, …; None for a device that has none."""
+    return getattr(torch, _device.type, None)
+
+
+def synchronize():
+    if hasattr(device_module(), "synchronize"):
+        device_module().synchronize()
 
 
 def device():
@@ -69,6 +83,8 @@ class Maker:
 
     def tensor(self, id, dtype, sizes, rule=None, strides=None, offset=0, place=None, size_bytes=0):
         strides = strides or contiguous_strides(sizes)
+        if not offset and not size_bytes:
+            return self.add(id, torch.empty_strided(sizes, strides, dtype=dtype, device=place or device()), rule)
         extent = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides))
         item = torch.empty(0, dtype=dtype).element_size()
         memory = torch.empty(max(size_bytes, (offset + extent) * item if extent else 0), dtype=torch.uint8,

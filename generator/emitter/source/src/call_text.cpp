@@ -71,7 +71,7 @@ std::string CallWriter::object_of(const Callable& callable) {
   if (is_new) {
     named->second.schema = schema;
     named->second.positional = callable.positional;
-    if (const auto call = row_for(schema, language_)) {
+    if (const auto call = row_for(schema)) {
       calls_.has_rows = true;
       named->second.row = call->row->source();
       for (const std::optional<std::size_t>& argument : call->arguments) {
@@ -93,14 +93,13 @@ std::string CallWriter::cpp_call(const Callable& callable, const std::vector<Arg
                         ? "false"
                         : argument_text(recorded[i], argument.type, style, next));
   }
-  calls_.has_fbgemm = calls_.has_fbgemm || callable.space == "fbgemm";
   return fmt::format("op::{}({})", object, fmt::join(texts, ", "));
 }
 
 std::string CallWriter::python_call(const Callable& callable, const std::vector<Argument>& recorded,
                                     const NextTensor& next, const Vectors& vectors) {
   const ArgumentStyle style{Language::kPython, devices_, &vectors};
-  const bool by_row = row_for(schema_of(callable), language_).has_value();
+  const bool by_row = row_for(schema_of(callable)).has_value();
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];

@@ -58,8 +58,7 @@ struct Named {
 /// What the calls of a file use beside LibTorch's types.
 struct Calls {
   std::map<std::string, Named> named;  ///< by the name of the object that stands for it
-  bool has_fbgemm = false;             ///< calls its operators
-  bool has_rows = false;               ///< of the operator map
+  bool has_rows = false;               ///< calls functions of the operator map
 };
 
 /// Writes calls of operators: in C++ of objects that stand for their recorded schemas, in Python of

@@ -11,6 +11,7 @@
 #include "et_schema/facts/operator_map.h"
 #include "foreign_text.h"
 #include "project_text.h"
+#include "report_text.h"
 #include "showing.h"
 #include "step_parts.h"
 
@@ -46,6 +47,7 @@ class Emitter {
     for (const et_schema::ProcessGroup& group : bench_.groups) {
       parts_.groups.push_back(fmt::format("{}", fmt::join(group.ranks, ", ")));
     }
+    parts_.report = report_text(bench_, std::move(reports_), parts_.name, language_);
     auto files = language_ == Language::kCpp ? cpp_project(parts_) : python_project(parts_);
     project_.files.merge(files);
     project_.missing = rows(missing_);
@@ -58,12 +60,12 @@ class Emitter {
   [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
   void add_rank(std::size_t rank) {
-    const Program program = with_bodies(bench_.programs[rank], language_);
+    const Program program = with_bodies(bench_.programs[rank]);
     const StepText step = write_step(program, language_);
     count_missing(program, step);
+    reports_.push_back(rank_report(program, step.refused));
     project_.functions += step.functions;
     project_.calls += step.calls;
-    parts_.has_fbgemm = parts_.has_fbgemm || step.used.has_fbgemm;
     parts_.has_rows = parts_.has_rows || step.used.has_rows;
     parts_.communicates = parts_.communicates || step.communicates || bench_.programs.size() > 1;
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
@@ -90,10 +92,9 @@ class Emitter {
     }
     const Calls& used = step.used;
     return fmt::format(
-        "// {}.\n\n#include <memory>\n#include <vector>\n\n{}{}{}{}#include \"bench/run.h\"\n\n{}"
+        "// {}.\n\n#include <memory>\n#include <vector>\n\n{}{}{}#include \"bench/run.h\"\n\n{}"
         "std::unique_ptr<bench::Step> make_{}() {{\n  return std::make_unique<Step>();\n}}\n",
         origin, step.communicates ? "#include \"bench/communicate.h\"\n" : "",
-        used.has_fbgemm ? "#include \"bench/fbgemm.h\"\n" : "",
         used.named.empty() ? "" : "#include \"bench/operators.h\"\n",
         used.has_rows ? "#include \"bench/rows.h\"\n" : "", step.body, name);
   }
@@ -109,8 +110,8 @@ class Emitter {
       if (!step.refused[at].empty()) {
         add(missing_, instruction, step.refused[at]);
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name) &&
-                 !is_found(instruction.name, language_)) {
-        const auto call = row_for(schema_of(program, instruction), language_);
+                 !is_found(instruction.name)) {
+        const auto call = row_for(schema_of(program, instruction));
         if (call) {
           add(mapped_, instruction, call->row->by());
         } else {
@@ -163,6 +164,7 @@ class Emitter {
   const Bench& bench_;
   Language language_;
   ProjectParts parts_;
+  std::vector<et_schema::RankReport> reports_;
   Project project_;
   std::map<std::string, std::string> known_;  ///< text → name of the step
   Sums missing_;

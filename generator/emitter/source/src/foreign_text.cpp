@@ -1,10 +1,12 @@
 #include "foreign_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "et_schema/base/words.h"
 
@@ -87,6 +89,16 @@ std::string text_literal(std::string_view text) {
     }
   }
   return literal + "\"";
+}
+
+std::string lines_literal(std::string_view text, std::size_t indent) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    lines.push_back(std::string(indent, ' ') + text_literal(text.substr(0, end)));
+    text.remove_prefix(end);
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 std::string commented(std::string_view text) {

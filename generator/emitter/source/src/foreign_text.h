@@ -12,6 +12,9 @@ namespace understudy::emitter {
 /// A string literal of printable ASCII that reads as the text. Bytes that are no UTF-8 are \ooo.
 [[nodiscard]] std::string text_literal(std::string_view text);
 
+/// The text as such literals, a line each, indented by so many columns.
+[[nodiscard]] std::string lines_literal(std::string_view text, std::size_t indent);
+
 /// What a comment shows: the text where it is plain, else its literal.
 [[nodiscard]] std::string commented(std::string_view text);
 

@@ -68,12 +68,9 @@ set_target_properties(bench PROPERTIES BUILD_RPATH "${{TORCH_ROOT}}/lib")
                                  sources, sources.substr(9));
   if (parts.communicates) {
     text += R"cmake(
-option(BENCH_MPI "Ranks that communicate by MPI; OFF: one rank alone" ON)
-if(BENCH_MPI)
-  find_package(MPI REQUIRED COMPONENTS CXX)
-  target_link_libraries(bench PRIVATE MPI::MPI_CXX)
-  target_compile_definitions(bench PRIVATE BENCH_MPI OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-endif()
+find_package(MPI REQUIRED COMPONENTS CXX)
+target_link_libraries(bench PRIVATE MPI::MPI_CXX)
+target_compile_definitions(bench PRIVATE BENCH_MPI OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 )cmake";
   }
   return text;
@@ -85,9 +82,11 @@ std::string main_text(const ProjectParts& parts) {
     text += fmt::format("std::unique_ptr<bench::Step> make_{}();\n", step);
   }
   text += "\nint main(int argc, char** argv) {\n  const bench::Job job = {\n";
-  text += fmt::format("      .name = {},\n      .ranks = {{{}}},\n      .groups = {{{}}},\n  }};\n",
-                      text_literal(parts.name), joined("make_", parts.step_of, ""),
-                      joined("{", parts.groups, "}"));
+  text += fmt::format(
+      "      .name = {},\n      .ranks = {{{}}},\n      .groups = {{{}}},\n      .report =\n{},\n  "
+      "}};\n",
+      text_literal(parts.name), joined("make_", parts.step_of, ""), joined("{", parts.groups, "}"),
+      lines_literal(parts.report, 10));
   return text + "  return bench::run(argc, argv, job);\n}\n";
 }
 
@@ -134,7 +133,6 @@ std::map<std::string, std::string> cpp_project(const ProjectParts& parts) {
     const bool is_mpi = path.find("comms_mpi") != std::string::npos ||
                         path.find("communicate") != std::string::npos;
     const bool is_needed = (parts.communicates || !is_mpi) &&
-                           (parts.has_fbgemm || path.find("fbgemm") == std::string::npos) &&
                            (parts.has_rows || path.find("rows") == std::string::npos);
     if (path.ends_with(".h") && is_needed) {
       files[path] = std::string(text);
@@ -146,6 +144,7 @@ std::map<std::string, std::string> cpp_project(const ProjectParts& parts) {
 std::map<std::string, std::string> python_project(const ProjectParts& parts) {
   std::map<std::string, std::string> files;
   files["README.md"] = readme_text(parts, true);
+  files["report.json"] = parts.report;
   for (const auto& [path, text] : runtime_files()) {
     if (path.ends_with(".py")) {
       files[path] = std::string(text);

@@ -16,9 +16,9 @@ struct ProjectParts {
   std::vector<std::string> step_of;
   std::vector<std::string> source_of;  ///< by rank, its trace
   std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all
+  std::string report;                  ///< see report_text()
   bool communicates = false;
-  bool has_fbgemm = false;  ///< calls its operators
-  bool has_rows = false;    ///< calls functions of the operator map
+  bool has_rows = false;  ///< calls functions of the operator map
 };
 
 [[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);

@@ -12,7 +12,6 @@
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/program.h"
-#include "project_text.h"
 #include "statement_text.h"
 #include "step_parts.h"
 
@@ -24,48 +23,40 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 
-void append(const Program& program, const Instruction& instruction, Language language,
-            std::vector<Instruction>& to) {
-  if (instruction.kind != InstructionKind::kOp || is_found(instruction.name, language) ||
+void append(const Program& program, const Instruction& instruction, std::vector<Instruction>& to) {
+  if (instruction.kind != InstructionKind::kOp || is_found(instruction.name) ||
       !et_schema::body_makes_results(program, instruction)) {
     to.push_back(instruction);
     return;
   }
   const std::size_t first = to.size();
   for (const Instruction& below : instruction.body) {
-    append(program, below, language, to);
+    append(program, below, to);
   }
   to[first].timing = instruction.timing;  // it was recorded as one
 }
 
 }  // namespace
 
-bool is_found(std::string_view name, Language language) {
-  const std::string_view base = et_schema::without_overload(name);
-  const std::string_view stand_ins =
-      language == Language::kPython ? "" : runtime_files().at("bench/fbgemm.h");
-  constexpr std::string_view kLookup =
-      "fbgemm::split_embedding_codegen_lookup_";  // of any optimizer
-  const std::string_view sought = base.starts_with(kLookup) ? kLookup : base;
-  return et_schema::is_in_libtorch(base) ||
-         stand_ins.find("\"" + std::string(sought) + "\"") != std::string_view::npos;
+bool is_found(std::string_view name) {
+  return et_schema::is_in_libtorch(et_schema::without_overload(name));
 }
 
-std::optional<et_schema::MappedCall> row_for(std::string_view schema, Language language) {
-  if (is_found(et_schema::operator_name(schema), language)) {
+std::optional<et_schema::MappedCall> row_for(std::string_view schema) {
+  if (is_found(et_schema::operator_name(schema))) {
     return {};
   }
   std::optional<et_schema::MappedCall> call = et_schema::operator_map().find(schema).call;
   return call && !call->row->is_of_benchmark ? call : std::nullopt;
 }
 
-Program with_bodies(const Program& program, Language language) {
+Program with_bodies(const Program& program) {
   Program expanded = program;
   expanded.instructions.clear();
   std::vector<std::uint32_t> places;  // by instruction, and the program's end
   for (const Instruction& instruction : program.instructions) {
     places.push_back(static_cast<std::uint32_t>(expanded.instructions.size()));
-    append(program, instruction, language, expanded.instructions);
+    append(program, instruction, expanded.instructions);
   }
   places.push_back(static_cast<std::uint32_t>(expanded.instructions.size()));
   for (et_schema::Storage& storage : expanded.storages) {

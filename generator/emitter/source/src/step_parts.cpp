@@ -221,17 +221,6 @@ class FunctionWriter {
   std::map<std::size_t, std::vector<std::string>> releases_;  ///< by place in the unit
 };
 
-/// A text as literals, a line each.
-std::string lines_literal(std::string_view text, std::size_t indent) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    lines.push_back(std::string(indent, ' ') + text_literal(text.substr(0, end)));
-    text.remove_prefix(end);
-  }
-  return fmt::format("{}", fmt::join(lines, "\n"));
-}
-
 std::string cpp_source(const StepParts& step) {
   std::string text = "namespace {\n\nusing at::Tensor;\n\n";
   text += step.named.empty()

@@ -159,8 +159,6 @@ TEST(Project, TheOperatorMapsFunctionsRunInPlaceOfALibrarys) {
   EXPECT_NE(python_step.find("Named.C_rms_norm(t.result, t.input, t.input, 1e-06)"),
             std::string::npos)
       << python_step;
-  EXPECT_FALSE(
-      emit_project(bench_with_body(), Language::kCpp, "demo").files.contains("bench/rows.h"));
 }
 
 TEST(Project, OperatorsThatNeedALibraryAreNamed) {
@@ -178,18 +176,6 @@ TEST(Project, OperatorsThatNeedALibraryAreNamed) {
   EXPECT_EQ(reason_of(), "not of LibTorch, and what ran below it does not make its results");
   op.body.clear();
   EXPECT_EQ(reason_of(), "not of LibTorch, and the trace shows no operators below it");
-}
-
-TEST(Project, StandInsOfAProjectAreNoneOfAnothersLibrary) {
-  Bench bench = bench_with_body();
-  bench.programs.edit(0).schemas.emplace_back(
-      "fbgemm::asynchronous_complete_cumsum(Tensor t_in) -> Tensor");
-  Instruction& op = bench.programs.edit(0).instructions.front();
-  op.name = "fbgemm::asynchronous_complete_cumsum";
-  op.schema = 2;
-  op.body.clear();
-  EXPECT_TRUE(emit_project(bench, Language::kCpp, "demo").foreign.empty());
-  EXPECT_EQ(emit_project(bench, Language::kPython, "demo").foreign.size(), 1U);
 }
 
 TEST(Project, OperatorsAreCalledByTheirRecordedSchema) {

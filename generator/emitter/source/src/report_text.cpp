@@ -1,0 +1,122 @@
+#include "report_text.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "et_schema/base/version.h"
+#include "et_schema/formats/report/report_json.h"
+#include "et_schema/model/op_class.h"
+#include "et_schema/model/unrecorded.h"
+#include "showing.h"
+
+namespace understudy::emitter {
+namespace {
+
+using et_schema::Instruction;
+using et_schema::InstructionKind;
+using nlohmann::ordered_json;
+
+constexpr double kMilliOfNano = 1e-6;
+
+std::optional<double> added(const std::optional<double>& sum, const Instruction& instruction) {
+  return instruction.timing
+             ? sum.value_or(0) + static_cast<double>(instruction.timing->host_ns) * kMilliOfNano
+             : sum;
+}
+
+void mark(ordered_json& part) {
+  for (const char* key : {"iteration_ms", "first_iteration_ms", "startup_ms"}) {
+    part[key] = "@" + std::string(key) + "@";
+  }
+  part["measurement"]["restore_every"] = "@restore_every@";
+  part["operators"] = ordered_json::array();
+}
+
+}  // namespace
+
+et_schema::RankReport rank_report(const et_schema::Program& program,
+                                  const std::vector<std::string>& refused) {
+  et_schema::RankReport report;
+  et_schema::Coverage& coverage = report.coverage;
+  std::map<std::string, et_schema::OperatorTime> operators;
+  std::optional<double> all_ms;
+  std::optional<double> dropped_ms;
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    if (instruction.kind == InstructionKind::kAlias ||
+        instruction.kind == InstructionKind::kMarker) {
+      continue;
+    }
+    ++coverage.selected;
+    all_ms = added(all_ms, instruction);
+    if (!refused[at].empty()) {
+      coverage.dropped.push_back({instruction.name, 1, refused[at]});
+      dropped_ms = added(dropped_ms, instruction);
+      continue;
+    }
+    ++coverage.replayed;
+    const bool is_operator =
+        instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name);
+    const auto row = is_operator && instruction.schema
+                         ? row_for(program.schemas[*instruction.schema])
+                         : std::nullopt;
+    if (row) {
+      coverage.substituted.push_back({instruction.name, 1, row->row->by()});
+    } else {
+      ++coverage.exact;
+    }
+    if (is_operator) {
+      et_schema::OperatorTime& times = operators[instruction.name];
+      times.name = instruction.name;
+      times.op_class = et_schema::op_class(instruction.name);
+      ++times.count;
+      times.recorded_ms = added(times.recorded_ms, instruction);
+    }
+  }
+  if (all_ms && *all_ms > 0) {
+    coverage.dropped_time = dropped_ms.value_or(0) / *all_ms;
+    coverage.time = 1 - *coverage.dropped_time;
+  }
+  for (auto& [name, row] : operators) {
+    report.operators.push_back(std::move(row));
+  }
+  report.original.operators_ms = all_ms;
+  if (program.profile) {
+    report.original.step_ms =
+        static_cast<double>(et_schema::recorded_step_ns(program)) * kMilliOfNano;
+    if (program.profile->unprofiled_step_ns) {
+      report.original.unprofiled_ms =
+          static_cast<double>(*program.profile->unprofiled_step_ns) * kMilliOfNano;
+    }
+  }
+  return report;
+}
+
+std::string report_text(const et_schema::Bench& bench, std::vector<et_schema::RankReport> ranks,
+                        const std::string& name, Language language) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks[rank].rank = static_cast<int>(rank);
+  }
+  et_schema::Environment environment;
+  environment.tool_version = et_schema::kToolVersion;
+  environment.benchmark = name;
+  environment.benchmark_hash = et_schema::benchmark_hash(bench);
+  et_schema::Report report =
+      et_schema::merge(std::move(ranks), bench.programs.front().selection.filters, environment);
+  report.warnings = {
+      {"memory", "an emitted project measures times; memory, values and outputs are not checked"}};
+  ordered_json json = et_schema::json_of(report);
+  if (language == Language::kCpp) {
+    mark(json);
+    std::ranges::for_each(json["ranks"], mark);
+    json["environment"].update(
+        {{"date_utc", "@date_utc@"}, {"device", "@device@"}, {"threads", "@threads@"}});
+    json["environment"]["versions"]["torch"] = "@torch@";
+  }
+  constexpr auto kReplace = ordered_json::error_handler_t::replace;
+  return json.dump(1, ' ', false, kReplace) + "\n";
+}
+
+}  // namespace understudy::emitter
