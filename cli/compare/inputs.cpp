@@ -41,7 +41,7 @@ Input read_input(const et_schema::InputFile& file) {
   constexpr std::size_t kHeadBytes = 4096;
   const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
   Input input;
-  if (head.find("\"understudy-report\"") != std::string_view::npos) {
+  if (et_schema::starts_as_report(head)) {
     input.run = comparer::run_of(et_schema::parse_report(file.data, file.name), file.name);
   } else if (head.find("\"understudy-prediction\"") != std::string_view::npos) {
     input.run = comparer::run_of(et_schema::parse_prediction(file.data, file.name), file.name);

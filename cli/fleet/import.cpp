@@ -10,9 +10,11 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
 #include "et_schema/formats/prediction/prediction.h"
+#include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/op_class.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
+#include "fleet/nightly/report_result.h"
 #include "fleet/process/node.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/results.h"
@@ -31,20 +33,29 @@ struct ImportArguments {
   bool quiet = false;
 };
 
+/// A file's figures, and the benchmark that it names.
+struct Imported {
+  fleet::Result result;
+  std::optional<std::string> benchmark_hash;
+  std::optional<et_schema::Environment> environment;  ///< none: predicted
+};
+
 ImportArguments read_import_arguments(int argc, char** argv) {
   ImportArguments arguments;
   CommandLine line(
       {.name = "fleet import",
-       .description = "Imports predictions (`predict --report`) of jobs' benchmarks for a platform "
-                      "that was not run. They fill in for results, marked as predicted, until that "
-                      "platform is measured.",
-       .examples = "  fleet import fleet.db ads.json --platform h200 --job ads-ranker\n",
+       .description =
+           "Imports results of jobs' benchmarks from elsewhere: predictions (`predict --report`), "
+           "which fill in, marked as predicted, until the platform is measured; and reports of "
+           "`replay` or of an emitted project, as results of no night.",
+       .examples = "  fleet import fleet.db ads.json --platform h200 --job ads-ranker\n"
+                   "  fleet import fleet.db report.json --platform gaudi3\n",
        .failure = "nothing was imported"});
   add_database_option(line, arguments.url);
-  line.add("FILE", arguments.files, "Predictions").required();
+  line.add("FILE", arguments.files, "Predictions or reports").required();
   line.add("--platform NAME", arguments.platform, "The platform that they are for").required();
   line.add("--job JOB", arguments.job,
-           "The job whose benchmark was predicted, if the file has no benchmark_hash");
+           "The job whose benchmark it was, if the file has no benchmark_hash");
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
   return arguments;
@@ -59,15 +70,13 @@ std::string hash_of_job(fleet::Connection& connection, const std::string& name) 
   return hash;
 }
 
-fleet::Result read_prediction(fleet::Connection& connection, const ImportArguments& arguments,
-                              const std::string& file) {
-  const et_schema::PredictedIteration predicted = et_schema::parse_predicted_iteration(
-      et_schema::read_file(file, et_schema::process_limits()), file);
+Imported read_prediction(const std::string& text, const std::string& file) {
+  const et_schema::PredictedIteration predicted = et_schema::parse_predicted_iteration(text, file);
   const auto& [ms, low, high] = predicted.time;
-  fleet::Result result;
+  Imported imported;
+  imported.benchmark_hash = predicted.benchmark_hash;
+  fleet::Result& result = imported.result;
   result.source = fleet::kPredicted;
-  result.platform = arguments.platform;
-  result.date_utc = fleet::now_utc();
   result.median_ms = ms;
   result.low_ms = ms * std::pow(low / ms, kTo95);
   result.high_ms = ms * std::pow(high / ms, kTo95);
@@ -75,9 +84,32 @@ fleet::Result read_prediction(fleet::Connection& connection, const ImportArgumen
   for (const auto& [name, operator_ms] : predicted.operators) {
     result.class_ms[std::string(et_schema::op_class(name))] += operator_ms;
   }
-  const std::optional<std::string>& hash = predicted.benchmark_hash;
+  return imported;
+}
+
+Imported read_report(const std::string& text, const std::string& file) {
+  const et_schema::Report report = et_schema::parse_report(text, file);
+  Imported imported;
+  imported.result = fleet::result_of(report);
+  imported.environment = report.environment;
+  if (!report.environment.benchmark_hash.empty()) {
+    imported.benchmark_hash = report.environment.benchmark_hash;
+  }
+  return imported;
+}
+
+/// The file's figures as a result of a benchmark that a job has.
+Imported read_result(fleet::Connection& connection, const ImportArguments& arguments,
+                     const std::string& file) {
+  const std::string text = et_schema::read_file(file, et_schema::process_limits());
+  Imported imported =
+      et_schema::starts_as_report(text) ? read_report(text, file) : read_prediction(text, file);
+  fleet::Result& result = imported.result;
+  result.platform = arguments.platform;
+  result.date_utc = fleet::now_utc();
+  const std::optional<std::string>& hash = imported.benchmark_hash;
   if (!hash && arguments.job.empty()) {
-    throw et_schema::usage_error("the prediction names no benchmark",
+    throw et_schema::usage_error("the file names no benchmark",
                                  {.file = file,
                                   .field = "--job",
                                   .expected = "a job's name",
@@ -85,46 +117,48 @@ fleet::Result read_prediction(fleet::Connection& connection, const ImportArgumen
   }
   result.benchmark_hash = arguments.job.empty() ? *hash : hash_of_job(connection, arguments.job);
   if (hash && *hash != result.benchmark_hash) {
-    throw et_schema::usage_error("the prediction is of another benchmark",
+    throw et_schema::usage_error("the file is of another benchmark",
                                  {.file = file,
                                   .field = "benchmark_hash",
                                   .expected = result.benchmark_hash + ", of " + arguments.job,
                                   .got = *hash});
   }
   if (!fleet::find_benchmark_by_hash(connection, result.benchmark_hash)) {
-    throw et_schema::usage_error("no job has the benchmark that was predicted",
-                                 {.file = file,
-                                  .field = "benchmark_hash",
-                                  .expected = "one that `fleet jobs` lists",
-                                  .got = result.benchmark_hash,
-                                  .hint = "predict the benchmark that the job has in the store"});
+    throw et_schema::usage_error(
+        "no job has the benchmark of the file",
+        {.file = file,
+         .field = "benchmark_hash",
+         .expected = "one that `fleet jobs` lists",
+         .got = result.benchmark_hash,
+         .hint = "predict or run the benchmark that the job has in the store"});
   }
-  return result;
+  return imported;
 }
 
 int fleet_import(int argc, char** argv) {
   const ImportArguments arguments = read_import_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
-  std::vector<fleet::Result> results;
+  std::vector<Imported> all;
   for (const std::string& file : arguments.files) {
-    results.push_back(read_prediction(*connection, arguments, file));
+    all.push_back(read_result(*connection, arguments, file));
   }
   fleet::in_transaction(*connection, [&] {
-    const std::int64_t environment =
-        fleet::put_environment(*connection, "prediction", R"({"source":"prediction"})");
-    for (fleet::Result& result : results) {
-      result.environment = environment;
-      fleet::put_result(*connection, result);
+    for (Imported& imported : all) {
+      imported.result.environment =
+          imported.environment
+              ? fleet::put_environment(*connection, *imported.environment)
+              : fleet::put_environment(*connection, "prediction", R"({"source":"prediction"})");
+      fleet::put_result(*connection, imported.result);
     }
   });
   if (!arguments.quiet) {
-    print_output(fmt::format("{} prediction{} for {}\n", results.size(),
-                             results.size() == 1 ? "" : "s", arguments.platform));
+    print_output(fmt::format("{} result{} for {}\n", all.size(), all.size() == 1 ? "" : "s",
+                             arguments.platform));
   }
   return kStatusOk;
 }
 
-const Verb kImport("fleet import", "Imports predictions for platforms that were not run",
+const Verb kImport("fleet import", "Imports predictions, and reports of runs elsewhere",
                    on_database<fleet_import>);
 
 }  // namespace

@@ -212,7 +212,7 @@ bool is_report_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   file.read(head.data(), kHeadBytes);
   head.resize(static_cast<std::size_t>(file.gcount()));
-  return head.find("\"understudy-report\"") != std::string::npos;
+  return et_schema::starts_as_report(head);
 }
 
 void refuse_details_of_report(const Arguments& arguments) {

@@ -20,7 +20,7 @@ struct Result {
   std::string benchmark_hash;
   std::string platform;
   std::int64_t environment = 0;
-  std::int64_t night = 0;  ///< 0: in none, as predictions are
+  std::int64_t night = 0;  ///< 0: in none, as imported ones are
   std::string date_utc;
   std::string source = kReplayed;
   double median_ms = 0;  ///< of an iteration
@@ -42,7 +42,8 @@ struct EnvironmentRow {
 [[nodiscard]] std::optional<EnvironmentRow> find_environment(Connection& connection,
                                                              std::int64_t id);
 
-/// Adds a result, once for a night and source; a prediction takes the place of the one before.
+/// Adds a result, once for a night and source. A result of no night (night 0) replaces the one
+/// before.
 void put_result(Connection& connection, const Result& result);
 
 /// The results of a benchmark on a platform by one source, the oldest first; the newest `most`.

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "et_schema/model/report.h"
 
@@ -13,6 +14,8 @@ namespace understudy::et_schema {
 /// Reads what to_json wrote. Throws Error (bad input): not JSON, another format or version, a
 /// field missing.
 [[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
+/// Returns true if a file that begins like this is a report.
+[[nodiscard]] bool starts_as_report(std::string_view head);
 /// Environment::backend of a rank that ran alone as if the others took part in its communications.
 inline constexpr const char* kSimulatedComms = "simulated";
 

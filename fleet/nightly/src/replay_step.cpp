@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "et_schema/base/statistics.h"
 #include "et_schema/formats/report/report_json.h"
 #include "fleet/analysis/judge.h"
+#include "fleet/nightly/report_result.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
@@ -45,24 +45,6 @@ struct Replay {
   et_schema::Report report;
 };
 
-/// The environment without what changes with every run.
-std::string environment_json(const et_schema::Environment& environment) {
-  return nlohmann::ordered_json{
-      {"tool_version", environment.tool_version}, {"device", environment.device},
-      {"cpu_model", environment.cpu_model},       {"cpu_count", environment.cpu_count},
-      {"threads", environment.threads},           {"backend", environment.backend},
-      {"versions", environment.versions},         {"settings", environment.settings}}
-      .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-std::string software_of(const et_schema::Environment& environment) {
-  std::string text = "understudy " + environment.tool_version;
-  for (const auto& [name, version] : environment.versions) {
-    text += fmt::format(", {} {}", name, version);
-  }
-  return text;
-}
-
 /// The median of up to five nights' times.
 double level_of(const std::vector<Result>& results) {
   std::vector<double> figures;
@@ -77,10 +59,6 @@ bool is_slowdown(const Event& event) {
   const nlohmann::json detail = nlohmann::json::parse(event.detail);
   return event.kind == kSlower || (event.kind == kChangePoint &&
                                    detail.value("after_ms", 0.0) > detail.value("before_ms", 0.0));
-}
-
-double or_nan(const std::optional<double>& value) {
-  return value.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 class ReplayStep {
@@ -218,29 +196,6 @@ class ReplayStep {
     return replay;
   }
 
-  Result result_of(const Replay& replay) {
-    const et_schema::RunFigures& total = replay.report.total;
-    if (!(total.iteration_ms.median.value_or(0) > 0)) {
-      throw et_schema::run_failed("the replay measured nothing",
-                                  {.hint = "more --iterations or --seconds"});
-    }
-    Result result;
-    result.benchmark_hash = benchmark_.benchmark_hash;
-    result.platform = item_.platform;
-    result.night = item_.night;
-    result.date_utc = now_utc();
-    result.median_ms = *total.iteration_ms.median;
-    result.low_ms = or_nan(total.iteration_ms.median_low);
-    result.high_ms = or_nan(total.iteration_ms.median_high);
-    result.coverage = or_nan(total.coverage.count);
-    result.peak_bytes = static_cast<std::int64_t>(total.memory.peak_bytes);
-    for (const et_schema::OperatorTime& row : total.operators) {
-      result.class_ms[row.op_class] += row.ms;
-    }
-    result.report = put_report(context_.store, replay.json);
-    return result;
-  }
-
   /// "; as before night 7 (58.000 ms)" of what is so again, now that it is faster; else empty.
   std::string as_before_text(double median_ms) {
     if (!last_change_ || !is_slowdown(*last_change_)) {
@@ -290,12 +245,15 @@ class ReplayStep {
   }
 
   void finish(const Replay& replay, const Judgement& judgement) {
-    Result result = result_of(replay);
+    Result result = result_of(replay.report);
+    result.benchmark_hash = benchmark_.benchmark_hash;
+    result.platform = item_.platform;
+    result.night = item_.night;
+    result.date_utc = now_utc();
+    result.report = put_report(context_.store, replay.json);
     const Event event = event_of(judgement, result.median_ms);
-    const et_schema::Environment& environment = replay.report.environment;
     context_.finish(item_, kWasReplayed, fmt::format("{:.3f} ms", result.median_ms), [&] {
-      result.environment = put_environment(context_.connection, software_of(environment),
-                                           environment_json(environment));
+      result.environment = put_environment(context_.connection, replay.report.environment);
       put_result(context_.connection, result);
       if (!event.kind.empty()) {
         put_event(context_.connection, event);

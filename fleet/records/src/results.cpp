@@ -56,13 +56,12 @@ std::optional<EnvironmentRow> find_environment(Connection& connection, std::int6
 void put_result(Connection& connection, const Result& result) {
   connection.execute("INSERT INTO platform (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
                      {result.platform});
-  const bool is_measured = result.source == kReplayed;
   const std::string on_conflict =
-      is_measured ? "DO NOTHING"
-                  : "DO UPDATE SET median_ms = excluded.median_ms, low_ms = excluded.low_ms, "
-                    "high_ms = excluded.high_ms, date_utc = excluded.date_utc, "
-                    "environment = excluded.environment, classes = excluded.classes, "
-                    "peak_bytes = excluded.peak_bytes";
+      result.night != 0 ? "DO NOTHING"
+                        : "DO UPDATE SET median_ms = excluded.median_ms, low_ms = excluded.low_ms, "
+                          "high_ms = excluded.high_ms, date_utc = excluded.date_utc, "
+                          "environment = excluded.environment, classes = excluded.classes, "
+                          "coverage = excluded.coverage, peak_bytes = excluded.peak_bytes";
   connection.execute(
       "INSERT INTO result (benchmark_hash, platform, environment, night, date_utc, source, "
       "median_ms, low_ms, high_ms, coverage, peak_bytes, classes, report) "

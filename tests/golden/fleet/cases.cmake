@@ -9,5 +9,5 @@ understudy_golden(fleet
   no_jobs no_store not_a_fleet platforms platforms_json platforms_no_baseline remove select select_max_error
   select_nothing store_moved two_jobs unknown_command version)
 if(TARGET understudy_cli_replay)
-  understudy_golden(fleet empty history_changed replay_still_broken)
+  understudy_golden(fleet empty history_changed import_report replay_still_broken)
 endif()

@@ -292,6 +292,11 @@ static std::string dump(const nlohmann::ordered_json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+bool starts_as_report(std::string_view head) {
+  constexpr std::size_t kHeadBytes = 4096;
+  return head.substr(0, kHeadBytes).find("\"understudy-report\"") != std::string_view::npos;
+}
+
 Report parse_report(const std::string& json, const std::string& file) {
   const JsonSource source = source_of(file);
   const nlohmann::json document = parse_json(json, source);
