@@ -130,7 +130,7 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
                     .failure = "a file could not be written",
                     .more_statuses = kMoreStatuses,
                     .common = {"--spec", "--for", "--device", "--only", "--threads", "--budget",
-                               "--error", "--output", "--rows", "--format"}});
+                               "--output", "--rows", "--format"}});
   add_fit_options(line, arguments.fit);
   add_measuring_options(line, arguments);
   line.add_format(arguments.fit.format);
