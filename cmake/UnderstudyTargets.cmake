@@ -113,7 +113,7 @@ function(understudy_room room)
 endfunction()
 
 # understudy_module(NAME SOURCES c… [PRIVATE target…])
-# What programs load when they need it (replayer/backends/src/load.cpp): lib/understudy/understudy_NAME.so. The global
+# What programs load when they need it (replayer/backends/interface/src/load.cpp): lib/understudy/understudy_NAME.so. The global
 # property UNDERSTUDY_MODULES lists them.
 function(understudy_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE")

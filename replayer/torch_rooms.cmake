@@ -25,7 +25,7 @@ function(understudy_torch_room room)
   understudy_use_torch_headers(replayer_${room})
 endfunction()
 
-# From the bottom to the top: a room may use those above it in this list, as far as it links them.
+# From the bottom to the top: a room links only rooms above it.
 
 # What a user can ask of a replay, and whom it tells how far it is.
 understudy_torch_room(options PUBLIC understudy::et_schema_model)

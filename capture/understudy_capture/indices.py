@@ -4,7 +4,7 @@ What an index tensor does to a cache follows from how often numbers occur, where
 frequent ones lie, and whether they come in order. For operators that take a root or a logarithm,
 the share of zeros matters: vectorised code leaves its fast path for each zero. IndexRecorder
 watches one step and keeps these figures, call by call; the tensors themselves are never written.
-docs/formats.md describes the file (rank-R.indices.json); et_schema/reuse.h says how it is used.
+docs/formats.md describes the file (rank-R.indices.json); et_schema/model/reuse.h says how it is used.
 """
 
 from __future__ import annotations

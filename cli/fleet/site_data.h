@@ -58,7 +58,7 @@ struct SiteData {
 /// first.
 [[nodiscard]] std::size_t weight_of(const std::string& kind);
 
-// The documents of the pages: cli/pages/fleet_pages.h.
+// The documents of the pages: cli/pages/fleet/fleet_pages.h.
 
 /// The whole fleet: the newest night's events, the weightiest first; the jobs
 /// that are broken, slower, … in front; the nights; the platforms; the few jobs

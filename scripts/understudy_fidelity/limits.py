@@ -9,7 +9,7 @@ PACES = ("recorded", "asap")
 FIGURES = (("operators", "sum of operator times"), ("recorded", "paced iteration"))
 VERDICTS = (("ratio", "normalised for machine speed"), ("plain_ratio", "by the clock"))
 HEALTH = ("coverage", "values", "output_mismatches", "losses")  # of a replay, even of a disturbed one
-STALE_PROFILE = "unlinked_profile"  # et_schema/losses.h
+STALE_PROFILE = "unlinked_profile"  # et_schema/model/losses.h
 
 
 def limit_of(sample, limit):

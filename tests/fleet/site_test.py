@@ -1,15 +1,13 @@
 """What the pages of `fleet report` tell of nights: nothing of the morning's news is missing, old or at the end of the list."""
 
 import json
-import re
 import sys
 import tempfile
 import unittest
-from html import unescape
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from small_fleet import SmallFleet  # noqa: E402
+from small_fleet import SmallFleet, documents  # noqa: E402
 
 BIN = "build/release/bin"
 
@@ -49,8 +47,8 @@ class Site(unittest.TestCase):
     def page(self, name):
         self.fleet.run("report", "-o", str(self.folder / "site"), "-q")
         html = next((self.folder / "site").glob(name)).read_text()
-        data = json.loads(re.search(r'<script[^>]* id="data"[^>]*>(.*?)</script>', html, re.DOTALL).group(1))
-        return unescape(re.search(r'<strong id="verdict">([^<]*)', html).group(1)), data
+        page, data = documents(html)
+        return page["verdict"], data
 
     def test_what_got_slower_stands_first_with_its_news(self):
         for night, kind, job in ((1, "changed", 4), (3, "faster", 1), (3, "slower", 4), (3, "unjudged", 2), (3, "broken", 5), (2, "slower", 3)):

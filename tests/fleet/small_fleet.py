@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -10,6 +11,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "tests" / "captures"
 TINY = ["label_with_quote", "lstm", "nested_jagged", "wrapped_number", "speech_ctc", "ignore_index", "autocast", "dropout", "graph", "batch_norm"]
+
+
+def documents(html):
+    """Returns what a page shows and the result that it is of, the two documents in its HTML."""
+    texts = re.findall(r'<script type="application/json" id="(?:page|data)">(.*?)</script>', html, re.DOTALL)
+    return [json.loads(text) for text in texts]
 
 
 class SmallFleet:

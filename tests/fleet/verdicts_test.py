@@ -2,16 +2,14 @@
 
 import json
 import os
-import re
 import shutil
 import sys
 import tempfile
 import unittest
-from html import unescape
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from small_fleet import SmallFleet  # noqa: E402
+from small_fleet import SmallFleet, documents  # noqa: E402
 
 BIN = "build/release/bin"
 
@@ -44,9 +42,8 @@ class Verdicts(unittest.TestCase):
     def page(self, name="job-*.html"):
         self.fleet.run("report", "-o", str(self.folder / "site"), "-q")
         html = next((self.folder / "site").glob(name)).read_text()
-        tone = re.search(r'class="verdict (\w+)"', html).group(1)
-        data = json.loads(re.search(r'<script[^>]* id="data"[^>]*>(.*?)</script>', html, re.DOTALL).group(1))
-        return tone, unescape(re.search(r'<strong id="verdict">([^<]*)', html).group(1)), data
+        page, data = documents(html)
+        return page["tone"], page["verdict"], data
 
     def quiet(self, nights):
         for _ in range(nights):

@@ -80,7 +80,7 @@ std::string_view first_text(const Node& node) {
 
 /// The operator that the functional operator or a capture's label names.
 std::string recorded_reduce_op(const Trace& trace, const Node& node) {
-  constexpr std::string_view kLabel = "understudy:reduce_op=";  // as capture/comms.py writes it
+  constexpr std::string_view kLabel = "understudy:reduce_op=";  // as capture/understudy_capture/comms.py writes it
   // The label that capture_backend.cpp opens below has the operator behind the tensors.
   for (const NodeIndex child : node.children) {
     const std::string_view text = first_text(trace.nodes[child]);
