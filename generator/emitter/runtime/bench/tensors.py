@@ -52,7 +52,7 @@ def on_storage(base, dtype, sizes, strides, offset):
 
 def another(tensor):
     """Of the same memory and layout: what changes its layout in place leaves the other one's."""
-    return torch.ops.aten.alias.default(tensor)
+    return on_storage(tensor, tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
 def results(name, members):
